@@ -1,0 +1,1 @@
+"""The Prefect flows: Prefect lives here and nowhere else."""

@@ -1,0 +1,43 @@
+"""One suite: plan -> shards -> finish -> gate -> flaky. The final state follows the gate."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from prefect import flow, get_run_logger
+from prefect.states import Completed, Failed, State
+
+from flows import tasks
+from nightgate import wiring
+from nightgate.steps import reporting
+
+
+@flow(name="evaluate", flow_run_name="{name}", persist_result=False, validate_parameters=False)
+async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
+    """Run one suite and decide on it.
+
+    A shard that breaks leaves finish and gate in place: what is missing is then inconclusive.
+
+    Args:
+        name: The suite's folder name, for people who read the flow's page.
+        request: A ``RunRequest`` as plain parameters.
+    """
+    log = get_run_logger()
+    planned = await tasks.plan_run(name, request)
+    run_id, store = planned["run_id"], request["store"]
+    with wiring.stopping_on_signals(run_id):
+        shards = (
+            tasks.run_shard(run_id, index, request, return_state=True) for index in range(planned["shards"])
+        )
+        for state in await asyncio.gather(*shards):
+            if state.is_failed() or state.is_crashed():
+                log.error("shard %s: %s", state.name, state.message)
+    headline = await tasks.finish_run(run_id, request)
+    decision = await tasks.gate(run_id, store)
+    flaky = await tasks.find_flaky(run_id, store)
+    line = reporting.verdict_line(headline, decision, flaky)
+    log.info(line)
+    if headline["exit_code"] == 0:
+        return Completed(message=line, data=headline)
+    return Failed(message=line, data=headline, name=reporting.state_name(headline))

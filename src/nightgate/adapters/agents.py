@@ -1,0 +1,197 @@
+"""Strands agents as agents under test: building, talking, listening, closing.
+
+Owns the border to the user's factory and to the SDK's ``Agent``: the message log comes from
+``MessageAddedEvent`` (the agent's own list loses what its window drops) as deep copies, limits go
+in with each call, and nothing that the factory opened stays open. Knows no evaluator and no store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from strands import Agent
+from strands.hooks import MessageAddedEvent
+from strands.types.exceptions import EventLoopException, MaxTokensReachedException
+
+from nightgate.cases import Case
+from nightgate.errors import InputError
+from nightgate.ports import AgentUnderTest, Answer, Target
+
+
+class SharedAgentError(InputError):
+    """The factory returned an object that it had returned before: trials would share memory."""
+
+
+class StrandsFactory:
+    """Builds one agent a trial from the user's factory; refuses one that hands out an object twice."""
+
+    def __init__(self, factory: Callable[[Any, Case], Any], name: str) -> None:
+        self._factory, self._name = factory, name
+        self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._seen_hard: list[Any] = []
+
+    async def build(self, model: Any, case: Case) -> AgentUnderTest:
+        """A new agent around ``model``; sync factories run in a thread, they may block.
+
+        Raises:
+            SharedAgentError: If this very object came back before.
+            InputError: If what came back is no agent, or an agent around another model.
+        """
+        if inspect.iscoroutinefunction(self._factory):
+            made = await self._factory(model, case)
+        else:
+            made = await asyncio.to_thread(self._factory, model, case)
+            if inspect.isawaitable(made):
+                made = await made
+        target = made if isinstance(made, Target) else Target(made)
+        try:
+            self._check(target, model, case)
+        except InputError:
+            await StrandsTarget(target).close()
+            raise
+        return StrandsTarget(target)
+
+    def _check(self, target: Target, model: Any, case: Case) -> None:
+        agent = target.agent
+        if not hasattr(agent, "invoke_async"):
+            msg = (
+                f"{self._name} returned {type(agent).__name__} for case {case.id!r}: return a "
+                "strands.Agent, a multi-agent with invoke_async, or nightgate.Target around one"
+            )
+            raise InputError(msg)
+        if self._was_seen(agent):
+            msg = (
+                f"{self._name} returned the same agent object again (case {case.id!r}): trials would "
+                "share its memory. Build a new agent in each call."
+            )
+            raise SharedAgentError(msg)
+        if isinstance(agent, Agent) and agent.model is not model:
+            msg = (
+                f"{self._name} built an agent around {type(agent.model).__name__} instead of the model "
+                f"it was given (case {case.id!r}): pass `model` to Agent(model=model)"
+            )
+            raise InputError(msg)
+
+    def _was_seen(self, agent: Any) -> bool:
+        try:
+            if agent in self._seen:
+                return True
+            self._seen.add(agent)
+        except TypeError:  # no weak references or not hashable: hold it instead
+            if any(agent is other for other in self._seen_hard):
+                return True
+            self._seen_hard.append(agent)
+        return False
+
+
+class StrandsTarget:
+    """One fresh agent, its message log and what it leaves behind."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._log: list[Mapping[str, Any]] = []
+        self._closed = False
+        self.single = isinstance(target.agent, Agent)
+        for agent in self._agents():
+            agent.hooks.add_callback(MessageAddedEvent, self._listen)
+
+    def _agents(self) -> list[Agent]:
+        agent = self._target.agent
+        if isinstance(agent, Agent):
+            return [agent]
+        nodes = getattr(agent, "nodes", None)
+        executors = [getattr(n, "executor", n) for n in nodes.values()] if isinstance(nodes, Mapping) else []
+        return [executor for executor in executors if isinstance(executor, Agent)]
+
+    def _listen(self, event: MessageAddedEvent) -> None:
+        self._log.append(copy.deepcopy(event.message))
+
+    @property
+    def messages(self) -> Sequence[Mapping[str, Any]]:
+        """Deep copies of all messages so far, in order."""
+        return tuple(self._log)
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """Name, description and input schema of each tool, by name."""
+        specs = [spec for agent in self._agents() for spec in agent.tool_registry.get_all_tool_specs()]
+        return tuple(sorted(specs, key=lambda spec: spec["name"]))
+
+    @property
+    def system_prompt(self) -> str | None:
+        """The instructions; those of several agents one after the other."""
+        prompts = [agent.system_prompt for agent in self._agents() if agent.system_prompt]
+        return "\n\n".join(prompts) or None
+
+    async def say(self, text: str, limits: Mapping[str, int]) -> Answer:
+        """Hand the agent a user message and wait for its answer.
+
+        Raises:
+            ModelCallError: If its model failed for good.
+            Exception: Whatever else the agent's code raised, without the SDK's wrapping.
+        """
+        if self.single:
+            try:
+                result = await self._target.agent.invoke_async(text, limits=dict(limits) or None)
+            except Exception as error:  # whatever agent code raises; the runner types the ending
+                cause = _unwrapped(error)
+                if isinstance(cause, MaxTokensReachedException):
+                    return Answer(text=self._last_text(), stop_reason="max_tokens")
+                raise cause from None
+            return Answer(text=_text(result.message), stop_reason=result.stop_reason)
+        self._log.append({"role": "user", "content": [{"text": text}]})
+        result = await self._target.agent.invoke_async(text)
+        answer = str(result)
+        self._log.append({"role": "assistant", "content": [{"text": answer}]})
+        status = getattr(getattr(result, "status", None), "value", None)
+        return Answer(text=answer, stop_reason=status or getattr(result, "stop_reason", None))
+
+    def _last_text(self) -> str:
+        last = self._log[-1] if self._log and self._log[-1]["role"] == "assistant" else {}
+        return _text(last)
+
+    async def state(self) -> Mapping[str, Any] | None:
+        """The world as the target shows it, copied; None when it shows none.
+
+        Raises:
+            TypeError: If it is no mapping.
+        """
+        if self._target.state is None:
+            return None
+        found = await _call(self._target.state)
+        if not isinstance(found, Mapping):
+            msg = f"state() returned {type(found).__name__}: return a JSON mapping"
+            raise TypeError(msg)
+        return copy.deepcopy(dict(found))
+
+    async def close(self) -> None:
+        """Release what the factory opened; its failure is not the trial's."""
+        if self._closed or self._target.close is None:
+            return
+        self._closed = True
+        try:
+            await _call(self._target.close)
+        except Exception:  # the user's code; the trial's record is made already
+            return
+
+
+async def _call(function: Callable[[], Any]) -> Any:
+    result = await asyncio.to_thread(function) if not inspect.iscoroutinefunction(function) else function()
+    return await result if inspect.isawaitable(result) else result
+
+
+def _text(message: Any) -> str:
+    """The text blocks of a message, as the user would read them."""
+    return "\n".join(block["text"] for block in message.get("content", ()) if "text" in block)
+
+
+def _unwrapped(error: BaseException) -> BaseException:
+    """The error inside the event loop's wrapping."""
+    while isinstance(error, EventLoopException):
+        error = error.original_exception
+    return error

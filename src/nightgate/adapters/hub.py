@@ -1,0 +1,165 @@
+"""All models of a run: built once, metered, with one limiter for each provider's model.
+
+Owns the wiring of spec -> provider's model -> ``MeteredModel``. Knows nothing of trials.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nightgate.adapters.limiter import Limiter
+from nightgate.adapters.metering import Meter, MeteredModel, RetryPolicy, Wire
+from nightgate.adapters.models import (
+    ModelSpec,
+    build_model,
+    canonical,
+    check_credentials,
+    close_model,
+    is_local,
+    normalise_usage,
+    parse_spec,
+    usage_kind,
+)
+from nightgate.calls import Role
+from nightgate.cases import load_script
+from nightgate.errors import InputError
+from nightgate.prices import PriceTable
+
+_OWN_OPTIONS = ("max_in_flight", "rpm")
+"""Options of a spec that are ours: how hard this model may be driven."""
+_LOCAL_POLICY = RetryPolicy(base_s=0.02, cap_s=0.5)
+"""A script or a server on this machine recovers in milliseconds."""
+
+
+class ModelHub:
+    """Builds and keeps the metered models of one run.
+
+    Args:
+        meter: What they share.
+        prices: The price table.
+        script_dirs: Where scripted models are looked up.
+        in_flight: Calls in flight to one model at the most, unless its spec says otherwise.
+        now: Monotonic seconds.
+    """
+
+    def __init__(
+        self, meter: Meter, prices: PriceTable, script_dirs: Sequence[Path], *, in_flight: int, now: Any
+    ) -> None:
+        self._meter, self._prices = meter, prices
+        self._dirs, self._in_flight, self._now = tuple(script_dirs), in_flight, now
+        self._models: dict[tuple[str, Role], MeteredModel] = {}
+        self._limiters: dict[str, Limiter] = {}
+
+    def build(self, spec: str, role: Role) -> MeteredModel:
+        """The metered model of a spec for a role.
+
+        Raises:
+            InputError: If the spec cannot be built.
+        """
+        known = self._models.get((spec, role))
+        if known is not None:
+            return known
+        parsed, drive = split_own(parse_spec(spec))
+        inner = build_model(parsed, script_dirs=self._dirs, role=role)
+        kind = usage_kind(parsed, inner)
+        local = parsed.scheme == "scripted" or is_local(parsed)
+        wire = Wire(
+            spec=canonical(parsed),
+            price=self._prices.price(spec, script=getattr(inner, "script", None)),
+            normalise=lambda raw: normalise_usage(raw, kind),
+            policy=_LOCAL_POLICY if local else RetryPolicy(),
+            problem=check_credentials(parsed),
+            timeout_s=float(parsed.options.get("timeout_s") or 120.0) * 2,
+        )
+        limiter = self._limiters.get(wire.spec)
+        if limiter is None:
+            most = int(drive.get("max_in_flight") or self._in_flight)
+            limiter = Limiter(most, drive.get("rpm"), self._now)
+            self._limiters[wire.spec] = limiter
+        model = MeteredModel(inner, wire, self._meter, limiter, role)
+        self._models[spec, role] = model
+        return model
+
+    def judge(self, spec: str) -> MeteredJudge:
+        """The pinned judge."""
+        return MeteredJudge(self.build(spec, Role.JUDGE), model_identity(spec, self._dirs))
+
+    def priced(self, spec: str, role: Role) -> bool:
+        """Whether a call of this model has a known price."""
+        return self.build(spec, role).wire.price is not None
+
+    async def settle(self) -> None:
+        """Wait for calls whose trial is over."""
+        await self._meter.settle()
+
+
+    async def close(self) -> None:
+        """Close the providers' clients on the loop that they belong to."""
+        for model in self._models.values():
+            await close_model(model.inner)
+
+
+class MeteredJudge:
+    """A metered model that is asked one question at a time."""
+
+    def __init__(self, model: MeteredModel, fingerprint: str) -> None:
+        self._model, self._fingerprint = model, fingerprint
+
+    @property
+    def spec(self) -> str:
+        """The spec text, without credentials."""
+        return self._model.wire.spec
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the spec, and of the script behind a scripted one."""
+        return self._fingerprint
+
+    @property
+    def model(self) -> Any:
+        """The metered Strands model."""
+        return self._model
+
+    async def ask(self, system: str, prompt: str) -> str:
+        """One call; the reply's text as it came."""
+        messages = [{"role": "user", "content": [{"text": prompt}]}]
+        pieces: list[str] = []
+        async for event in self._model.stream(messages, None, system):
+            if isinstance(event, dict) and "contentBlockDelta" in event:
+                piece = event["contentBlockDelta"].get("delta", {}).get("text")
+                if isinstance(piece, str):
+                    pieces.append(piece)
+        return "".join(pieces)
+
+
+def split_own(spec: ModelSpec) -> tuple[ModelSpec, Mapping[str, Any]]:
+    """The spec as its provider sees it, and the options that are ours.
+
+    Raises:
+        InputError: If one of ours is no positive number.
+    """
+    own = {name: spec.options[name] for name in _OWN_OPTIONS if name in spec.options}
+    for name, value in own.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            msg = f"model {spec}: {name}={value!r} must be a number above 0"
+            raise InputError(msg)
+    rest = {name: value for name, value in spec.options.items() if name not in own}
+    return ModelSpec(spec.scheme, spec.id, rest), own
+
+
+def model_identity(spec: str, script_dirs: Sequence[Path]) -> str:
+    """What makes a model what it is: its spec, and for a scripted one the script's own text."""
+    parsed, _ = split_own(parse_spec(spec))
+    identity: list[Any] = [canonical(parsed)]
+    if parsed.scheme == "scripted":
+        for folder in script_dirs:
+            path = folder / f"{parsed.id}.yaml"
+            if path.is_file():
+                load_script(path)
+                identity.append(hashlib.sha256(path.read_bytes()).hexdigest())
+                break
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]

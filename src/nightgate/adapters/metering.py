@@ -1,0 +1,433 @@
+"""Every model of a run behind one meter: ledger, retries, budget, limits, deadlines.
+
+Owns the only retry policy of the program (the SDKs' own are off) and the ledger's rows. An attempt
+is buffered until its stop reason is there, so that a stream that breaks half way is tried again
+instead of being handed to the agent in halves. Calls run on the loop on which the meter was made
+(the home loop): a sync judge that opens a loop of its own for each call would kill async clients.
+Knows nothing of cases and evaluators but the ``Scope`` that a call is charged to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from strands.models.model import Model
+
+from nightgate.adapters.failures import Failure, classify
+from nightgate.adapters.limiter import Limiter
+from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
+from nightgate.errors import BudgetError, ModelCallError
+from nightgate.prices import FREE, Budget, Price, cost_nanousd, estimate_call_nanousd
+from nightgate.trials import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Full jitter between 0 and ``base_s * 2**n``, capped; a budget of retries for the run."""
+
+    attempts: int = 6
+    """Tries of one call at the most, the first included."""
+    base_s: float = 0.5
+    cap_s: float = 30.0
+
+    def delay_s(self, failed: int, retry_after_s: float | None) -> float:
+        """Seconds to wait after the ``failed``-th failure; never less than the provider asked for."""
+        drawn = random.uniform(0, min(self.cap_s, self.base_s * 2 ** (failed - 1)))  # noqa: S311 - jitter
+        return drawn if retry_after_s is None else max(drawn, min(retry_after_s, 4 * self.cap_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """How one model is reached and charged."""
+
+    spec: str
+    price: Price | None
+    normalise: Callable[[Mapping[str, Any]], Usage]
+    policy: RetryPolicy
+    problem: str | None = None
+    """Why no call can succeed (missing credentials): every call then ends as ``auth``."""
+    timeout_s: float = 300.0
+    """Of one attempt."""
+
+
+@dataclass(slots=True)
+class _Reply:
+    """What one attempt brought."""
+
+    events: list[Any]
+    usage: Usage | None = None
+    stop_reason: str | None = None
+    first_token_ms: float | None = None
+
+
+class Meter:
+    """What all metered models of a run share.
+
+    Args:
+        budget: The run's cap.
+        journal: Called with a ``CallStart`` when a call is sent and a ``Call`` when it ended, on
+            the home loop.
+        retries: How many retries the whole run may spend.
+        call_caps: Answered calls that one scope may make, by role.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        journal: Callable[[CallStart | Call], None],
+        retries: int = 1000,
+        call_caps: Mapping[Role, int] | None = None,
+    ) -> None:
+        self.budget = budget
+        self.journal = journal
+        self.retries_left = retries
+        self.call_caps = dict(call_caps or {})
+        self.home = asyncio.get_running_loop()
+        self._open: set[asyncio.Task[Any]] = set()
+        self._count = 0
+        self._prefix = f"{random.getrandbits(48):012x}"  # noqa: S311 - a name, not a secret
+
+    def next_id(self) -> str:
+        """A call id that no other process of the run makes."""
+        self._count += 1
+        return f"{self._prefix}-{self._count:06d}"
+
+    def keep(self, task: asyncio.Task[Any]) -> None:
+        """Hold on to a call in flight, so that ``settle`` can wait for it."""
+        self._open.add(task)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._open.discard(task)
+        if not task.cancelled():
+            task.exception()  # an abandoned call's failure stands in the ledger, not in the log
+
+    async def settle(self, timeout_s: float = 30.0) -> None:
+        """Wait for calls whose trial is over: their answers are dropped, their cost is not."""
+        if not self._open:
+            return
+        _, late = await asyncio.wait(list(self._open), timeout=timeout_s)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def abandon(self) -> None:
+        """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop)."""
+        await self.settle(timeout_s=0.0)
+
+
+@contextmanager
+def _waiting(scope: Scope) -> Iterator[None]:
+    """Count the time inside as waiting, which no deadline counts."""
+    if scope.waiting == 0:
+        scope.waiting_since = time.monotonic()
+    scope.waiting += 1
+    try:
+        yield
+    finally:
+        scope.waiting -= 1
+        if scope.waiting == 0:
+            scope.waited_s += time.monotonic() - scope.waiting_since
+
+
+class MeteredModel(Model):
+    """A Strands model with everything between it and its provider counted."""
+
+    def __init__(self, inner: Any, wire: Wire, meter: Meter, limiter: Limiter, role: Role) -> None:
+        self.inner, self.wire, self.role = inner, wire, role
+        self._meter, self._limiter = meter, limiter
+        # Provider-side structured output changes what the SDK sends: it must see the real answer.
+        self._supports_structured_output = bool(getattr(inner, "_supports_structured_output", False))
+
+    @property
+    def config(self) -> Any:
+        """The provider's configuration object, as the SDK reads it for names and telemetry."""
+        return getattr(self.inner, "config", {})
+
+    @property
+    def stateful(self) -> bool:
+        """As the provider says."""
+        return bool(self.inner.stateful)
+
+    @property
+    def context_window_limit(self) -> int | None:
+        """As the provider says."""
+        limit: int | None = self.inner.context_window_limit
+        return limit
+
+    def get_config(self) -> Any:
+        """The provider's configuration."""
+        return self.inner.get_config()
+
+    def update_config(self, **model_config: Any) -> None:
+        """Change the provider's configuration."""
+        self.inner.update_config(**model_config)
+
+    async def count_tokens(self, *args: Any, **kwargs: Any) -> int:
+        """As the provider counts."""
+        count: int = await self.inner.count_tokens(*args, **kwargs)
+        return count
+
+    async def structured_output(  # type: ignore[override]
+        self, output_model: Any, prompt: Any, system_prompt: str | None = None, **kwargs: Any
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """The SDK's older path to typed answers, metered as one call."""
+
+        def events() -> AsyncIterator[Any]:
+            stream: AsyncIterator[Any] = self.inner.structured_output(
+                output_model, prompt, system_prompt, **kwargs
+            )
+            return stream
+
+        for event in await self._run(events, prompt, needs_stop=False):
+            yield event
+
+    async def stream(
+        self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **kwargs: Any
+    ) -> AsyncGenerator[Any, None]:
+        """One call of the agent loop, with all its tries.
+
+        Raises:
+            ModelCallError: After all retries.
+            BudgetError: Before a call that could pass the cap.
+            ContextWindowOverflowException: As the SDK wants it, so that an agent may shorten its window.
+        """
+
+        def events() -> AsyncIterator[Any]:
+            stream: AsyncIterator[Any] = self.inner.stream(messages, tool_specs, system_prompt, **kwargs)
+            return stream
+
+        for event in await self._run(events, messages, needs_stop=True):
+            yield event
+
+    async def _run(
+        self, events: Callable[[], AsyncIterator[Any]], messages: Any, *, needs_stop: bool
+    ) -> list[Any]:
+        """Make the call on the home loop, in a task of its own that outlives a cancelled trial."""
+        scope = current_scope() or Scope(role=self.role, run_id="", suite="", case_id="", trial=-1)
+
+        async def start() -> list[Any]:
+            call = _MeteredCall(self.wire, self._meter, self._limiter, scope, needs_stop=needs_stop)
+            task = self._meter.home.create_task(call.run(events, messages))
+            self._meter.keep(task)
+            return await asyncio.shield(task)
+
+        if asyncio.get_running_loop() is self._meter.home:
+            return await start()
+        crossing = asyncio.run_coroutine_threadsafe(start(), self._meter.home)
+        return await asyncio.wrap_future(crossing)
+
+
+class _MeteredCall:
+    """One call and its tries."""
+
+    def __init__(self, wire: Wire, meter: Meter, limiter: Limiter, scope: Scope, *, needs_stop: bool) -> None:
+        self.wire, self.meter, self.limiter, self.scope = wire, meter, limiter, scope
+        self.needs_stop = needs_stop
+        self.wait_s = 0.0
+
+    async def run(self, events: Callable[[], AsyncIterator[Any]], messages: Any) -> list[Any]:
+        """Try until it answers, or until nothing may be tried any more."""
+        scope, policy = self.scope, self.wire.policy
+        self._check_cap()
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                call, reply, error, pause = await self._attempt(events, messages, attempt)
+            except BudgetError as over:
+                scope.fatal = over
+                raise
+            if reply is not None:
+                scope.fatal = None
+                self.limiter.succeeded()
+                return reply.events
+            assert error is not None
+            may_retry = call.outcome.transient and attempt < policy.attempts and not scope.closed
+            if may_retry and self.meter.retries_left > 0:
+                self.meter.retries_left -= 1
+                delay = policy.delay_s(attempt, pause)
+                if call.outcome is Outcome.THROTTLED:
+                    self.limiter.throttled(delay)
+                await self._wait(delay)
+                continue
+            raise self._final(call, error, attempt)
+
+    def _check_cap(self) -> None:
+        cap = self.meter.call_caps.get(self.scope.role)
+        answered = sum(1 for call in self.scope.calls if call.outcome is Outcome.OK)
+        if cap is not None and answered >= cap:
+            self.scope.fatal = ModelCallError(
+                "call_cap",
+                f"{self.scope.role} made {answered} calls for one "
+                f"{'judgement' if self.scope.role is Role.JUDGE else 'trial'}; the cap is {cap}",
+            )
+            raise self.scope.fatal
+
+    async def _wait(self, delay_s: float) -> None:
+        with _waiting(self.scope):
+            began = time.monotonic()
+            await asyncio.sleep(delay_s)
+            self.wait_s += time.monotonic() - began
+
+    async def _attempt(
+        self, events: Callable[[], AsyncIterator[Any]], messages: Any, attempt: int
+    ) -> tuple[Call, _Reply | None, BaseException | None, float | None]:
+        """One try, from admission to its ledger row."""
+        began_wait = time.monotonic()
+        async with contextlib.AsyncExitStack() as slot:
+            with _waiting(self.scope):
+                await slot.enter_async_context(self.limiter.slot())
+            self.wait_s += time.monotonic() - began_wait
+            reservation = self.meter.budget.reserve(self._estimate(messages))
+            start = self._start(attempt)
+            self.meter.journal(start)
+            reply, began = _Reply([]), time.monotonic()
+            error: BaseException | None = None
+            failure: Failure | None = None
+            try:
+                async with asyncio.timeout(self.wire.timeout_s):
+                    await self._consume(events, reply, began)
+            except asyncio.CancelledError:
+                call = self._end(start, reply, Outcome.UNKNOWN, "cancelled while in flight", began)
+                self._settle(call, reservation)
+                raise
+            except Exception as raised:  # the provider's border: whatever it raises is typed here
+                error, failure = raised, classify(raised)
+            outcome = failure.outcome if failure else Outcome.OK
+            call = self._end(start, reply, outcome, failure.message if failure else None, began)
+            self._settle(call, reservation)
+        return call, (None if failure else reply), error, failure.retry_after_s if failure else None
+
+    async def _consume(self, events: Callable[[], AsyncIterator[Any]], reply: _Reply, began: float) -> None:
+        if self.wire.problem:
+            raise ModelCallError("auth", self.wire.problem)
+        raw: dict[str, list[str]] = {}
+        open_tool: str | None = None
+        async for event in events():
+            reply.events.append(event)
+            if not isinstance(event, dict):
+                continue
+            if reply.first_token_ms is None and "contentBlockDelta" in event:
+                reply.first_token_ms = (time.monotonic() - began) * 1000
+            if "contentBlockStart" in event:
+                tool = event["contentBlockStart"].get("start", {}).get("toolUse")
+                open_tool = tool["toolUseId"] if tool else None
+                if open_tool is not None:
+                    raw[open_tool] = []
+            elif open_tool is not None and "contentBlockDelta" in event:
+                piece = event["contentBlockDelta"].get("delta", {}).get("toolUse", {}).get("input", "")
+                raw[open_tool].append(piece if isinstance(piece, str) else str(piece))
+            elif "messageStop" in event:
+                reply.stop_reason = event["messageStop"].get("stopReason")
+            elif "metadata" in event and "usage" in event["metadata"]:
+                reply.usage = self.wire.normalise(event["metadata"]["usage"])
+        if self.needs_stop and reply.stop_reason is None:
+            raise ModelCallError("cut", "the stream ended without a stop reason")
+        self.scope.raw_arguments.update({key: "".join(pieces) for key, pieces in raw.items()})
+
+    def _estimate(self, messages: Any) -> int:
+        if self.meter.budget.cap_nanousd is None:
+            return 0
+        if self.wire.price is None:
+            return 0
+        limit = int(self.scope.limits.get("output_tokens", 0)) or 1024
+        return estimate_call_nanousd(self.wire.price, _text_length(messages) // 4, limit)
+
+    def _start(self, attempt: int) -> CallStart:
+        scope = self.scope
+        return CallStart(
+            call_id=self.meter.next_id(),
+            run_id=scope.run_id,
+            suite=scope.suite,
+            role=scope.role,
+            case_id=scope.case_id,
+            trial=scope.trial,
+            evaluator=scope.evaluator,
+            model=self.wire.spec,
+            attempt=attempt,
+            play=scope.play,
+            started_at=datetime.now(UTC),
+        )
+
+    def _end(
+        self, start: CallStart, reply: _Reply, outcome: Outcome, error: str | None, began: float
+    ) -> Call:
+        usage = reply.usage
+        # An attempt that was refused before a token flowed cost nothing; one that broke in mid-stream
+        # or was cut off by us cost something that nobody told us.
+        if usage is None and outcome not in (Outcome.OK, Outcome.UNKNOWN, Outcome.CUT) and not reply.events:
+            usage = Usage()
+        cost = self._cost(usage)
+        return Call(
+            call_id=start.call_id,
+            run_id=start.run_id,
+            suite=start.suite,
+            role=start.role,
+            case_id=start.case_id,
+            trial=start.trial,
+            evaluator=start.evaluator,
+            model=start.model,
+            attempt=start.attempt,
+            play=start.play,
+            outcome=outcome,
+            error=error,
+            stop_reason=reply.stop_reason,
+            usage=usage,
+            cost_nanousd=cost,
+            latency_ms=round((time.monotonic() - began) * 1000, 3),
+            first_token_ms=None if reply.first_token_ms is None else round(reply.first_token_ms, 3),
+            wait_ms=round(self.wait_s * 1000, 3),
+            late=self.scope.closed,
+            started_at=start.started_at,
+            ended_at=datetime.now(UTC),
+        )
+
+    def _cost(self, usage: Usage | None) -> int | None:
+        """Of one attempt; a free model costs nothing however many tokens it took."""
+        price = self.wire.price
+        if price is FREE:
+            return 0
+        return None if usage is None or price is None else cost_nanousd(usage, price)
+
+    def _settle(self, call: Call, reservation: Any) -> None:
+        self.meter.budget.settle(reservation, call.cost_nanousd)
+        self.scope.calls.append(call)
+        self.wait_s = 0.0
+        self.meter.journal(call)
+
+    def _final(self, call: Call, error: BaseException, attempts: int) -> BaseException:
+        """The error that the agent's loop sees: never one that the SDK would retry by itself."""
+        if call.outcome is Outcome.CONTEXT_OVERFLOW:
+            self.scope.fatal = error
+            return error
+        kind = error.kind if isinstance(error, ModelCallError) else call.outcome.value
+        tries = f" after {attempts} tries" if attempts > 1 else ""
+        failure = ModelCallError(kind, f"{self.wire.spec}: {kind}{tries}: {call.error}", attempts=attempts)
+        failure.__cause__ = error
+        self.scope.fatal = failure
+        return failure
+
+
+def _text_length(messages: Any) -> int:
+    """Characters in the texts of a request; a guess of its size for the budget's reserve."""
+    total = 0
+    for message in messages:
+        for block in message.get("content", ()):
+            if "text" in block:
+                total += len(block["text"])
+            elif "toolResult" in block:
+                total += sum(len(str(part)) for part in block["toolResult"].get("content", ()))
+            else:
+                total += len(str(block))
+    return total

@@ -1,0 +1,65 @@
+"""Tokens as providers report them, made into four kinds that never overlap.
+
+Owns the one fact on which every bill hangs: whether cached tokens are part of the reported input
+or come on top. Knows no price. Imports the standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from nightgate.adapters.models.specs import ModelSpec
+from nightgate.trials import Usage
+
+UsageKind = Literal["inside", "beside"]
+"""Cached tokens are ``inside`` the reported input, or ``beside`` it."""
+
+_INSIDE_SCHEMES = frozenset({"openai", "openai-responses", "litellm", "llamacpp"})
+_INSIDE_TYPES = frozenset(
+    {"OpenAIModel", "OpenAIResponsesModel", "LiteLLMModel", "GeminiModel", "LlamaCppModel", "MistralModel"}
+)
+
+
+def usage_kind(spec: ModelSpec, model: object = None) -> UsageKind:
+    """Where the provider of ``spec`` counts cached tokens.
+
+    Args:
+        spec: The model's spec.
+        model: The built model; for ``import:`` specs its class decides.
+    """
+    if spec.scheme in _INSIDE_SCHEMES:
+        return "inside"
+    if spec.scheme == "import" and any(base.__name__ in _INSIDE_TYPES for base in type(model).__mro__):
+        return "inside"
+    return "beside"
+
+
+def normalise_usage(raw: Mapping[str, Any], kind: UsageKind) -> Usage:
+    """Four counts without overlap from the ``usage`` of Strands' metadata event.
+
+    Args:
+        raw: ``inputTokens``, ``outputTokens``, ``cacheReadInputTokens``, ``cacheWriteInputTokens``;
+            missing ones and those that are no count are 0.
+        kind: Where cached tokens are.
+
+    >>> normalise_usage({"inputTokens": 10, "outputTokens": 20, "cacheReadInputTokens": 5}, "inside")
+    Usage(input=5, output=20, cache_read=5, cache_write=0)
+    """
+    fresh, read, write = (
+        _count(raw.get(name)) for name in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+    )
+    if kind == "inside":
+        fresh = max(0, fresh - read - write)
+    return Usage(input=fresh, output=_count(raw.get("outputTokens")), cache_read=read, cache_write=write)
+
+
+def _count(value: Any) -> int:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not value > 0
+        or value == float("inf")
+    ):
+        return 0
+    return int(value)

@@ -1,0 +1,236 @@
+"""The scripted model: a Strands model whose answers are data, offline and the same every time.
+
+Owns how a script's steps become a provider's stream. Reads who is asking (role, case, trial,
+evaluator) from the current ``Scope`` and keeps its place there, so that one object serves any
+number of trials at once. Knows nothing of files, prices or retries: ``cases.scripts`` reads the
+script, ``metering`` counts what comes out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from strands.models.model import Model
+from strands.tools import convert_pydantic_to_tool_spec
+from strands.types.exceptions import ContextWindowOverflowException
+
+from nightgate.adapters.failures import ScriptedFailure
+from nightgate.adapters.ratings import Want, rating
+from nightgate.calls import Outcome, Role, Scope, current_scope
+from nightgate.cases.scripts import Playlist, Script, ScriptUsage, Step
+from nightgate.errors import ModelCallError
+
+_STRUCTURED_OUTPUT = "IMPORTANT: This StructuredOutputTool"
+"""How the SDK begins the description of the tool that it adds for typed answers."""
+
+_CRITERION: Mapping[str, Mapping[str, str]] = {
+    "best": {"verdict": "yes", "reason": "scripted: best"},
+    "worst": {"verdict": "no", "reason": "scripted: worst"},
+}
+"""What a judge of ours, which asks in words and not by schema, gets for best and worst."""
+
+_NOTHING = ScriptUsage()
+
+
+class ScriptedModel(Model):
+    """Plays a script.
+
+    A try that raises, is cut or is cancelled does not advance the script, so a retry meets the
+    same step.
+
+    Args:
+        script: The replies.
+        name: What it is called in specs and messages.
+    """
+
+    def __init__(self, script: Script, name: str) -> None:
+        self.script = script
+        self._name = name
+        self.config: dict[str, Any] = {"model_id": f"scripted:{name}"}
+        # Without a scope (somebody plays with the model by hand) it is a trial of its own.
+        self._alone = Scope(role=Role.AGENT, run_id="", suite="", case_id="*", trial=0)
+
+    def get_config(self) -> dict[str, Any]:
+        """Its name as the model's id."""
+        return self.config
+
+    def update_config(self, **model_config: Any) -> None:
+        """Keep what the SDK wants kept; nothing of it changes an answer."""
+        self.config.update(model_config)
+
+    async def structured_output(
+        self, output_model: Any, prompt: Any, system_prompt: str | None = None, **_: Any
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """The SDK's older path to typed answers: the same step, as an object of ``output_model``."""
+        spec = convert_pydantic_to_tool_spec(output_model)
+        text = ""
+        async for event in self.stream(prompt, [spec], system_prompt):
+            delta = event.get("contentBlockDelta", {}).get("delta", {})
+            text += delta.get("text", "") or delta.get("toolUse", {}).get("input", "")
+            yield event
+        yield {"output": output_model.model_validate_json(text)}
+
+    async def stream(  # type: ignore[override]
+        self,
+        messages: Any,  # noqa: ARG002 - a script does not listen
+        tool_specs: Sequence[Mapping[str, Any]] | None = None,
+        system_prompt: str | None = None,  # noqa: ARG002
+        *,
+        tool_choice: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Play the next step of whoever is asking.
+
+        Raises:
+            ModelCallError: ``exhausted``: there is no reply, or its steps have run out.
+            ScriptedFailure: Where the script says ``raise:``.
+            ContextWindowOverflowException: Where it says ``raise: context_overflow``.
+        """
+        scope = current_scope() or self._alone
+        playlist = self._playlist(scope)
+        place = scope.cursors.setdefault(id(self), [0, 0])
+        step, fails = self._next(playlist, place, scope)
+        index, tries = place
+        # The place moves before the answer is out, and back if it does not get out: two calls of
+        # one trial at the same time (a graph's nodes) then get two steps.
+        place[:] = [index, tries + 1] if fails else [index + 1, 0]
+        done = fails
+        try:
+            if step.delay_s:
+                await asyncio.sleep(step.delay_s)
+            if fails and step.raise_ is not None:
+                self._raise(step.raise_)
+            blocks = _blocks(step, tool_specs, tool_choice)
+            yield {"messageStart": {"role": "assistant"}}
+            for event in _content(blocks, index):
+                yield event
+            if fails:  # cut: the stream ends here, without a stop
+                return
+            done = True
+            calls = any(tool is not None for tool, _ in blocks)
+            yield {"messageStop": {"stopReason": step.stop or ("tool_use" if calls else "end_turn")}}
+            yield {"metadata": _metadata(step)}
+        finally:
+            if not done and place == [index + 1, 0]:
+                place[:] = [index, 0]
+
+    def _playlist(self, scope: Scope) -> Playlist:
+        """The steps of the scope's trial."""
+        playlist = self.script.steps(
+            role=scope.role, case_id=scope.case_id, trial=scope.trial, evaluator=scope.evaluator
+        )
+        if playlist is None:
+            kind = "judgement" if scope.role is Role.JUDGE else "reply"
+            self._exhausted(scope, f"has no {kind} for it, and none under '*'")
+        return playlist
+
+    def _next(self, playlist: Playlist, place: list[int], scope: Scope) -> tuple[Step, bool]:
+        """The step whose turn it is, and whether this try of it is one that fails."""
+        while True:
+            step = playlist.at(place[0]) if playlist.steps else None
+            if step is None:
+                count = len(playlist.steps)
+                steps = "step" if count == 1 else "steps"
+                self._exhausted(scope, f"ran out: it has {count} {steps} and was asked once more")
+            if step.raise_ is None and not step.cut:
+                return step, False
+            if step.times is None or place[1] < step.times:
+                return step, True
+            if _has_answer(step):
+                return step, False
+            if playlist.repeat:
+                self._exhausted(scope, f"has nothing to say after it failed {step.times} times")
+            place[:] = [place[0] + 1, 0]
+
+    def _exhausted(self, scope: Scope, what: str) -> NoReturn:
+        judged = f", evaluator {scope.evaluator}" if scope.evaluator else ""
+        raise ModelCallError(
+            Outcome.EXHAUSTED.value,
+            f"script {self._name!r}: case {scope.case_id!r}, trial {scope.trial}, {scope.role}{judged}: "
+            f"the script {what}. Add steps to scripts/{self._name}.yaml, or a '*' entry",
+        )
+
+    def _raise(self, kind: str) -> NoReturn:
+        if kind == Outcome.CONTEXT_OVERFLOW.value:
+            raise ContextWindowOverflowException(f"script {self._name!r}: {kind}")
+        raise ScriptedFailure(kind, f"script {self._name!r}: {kind}")
+
+
+def _has_answer(step: Step) -> bool:
+    """Whether there is anything to say once a step's failures are over."""
+    return bool(step.call) or any(part is not None for part in (step.say, step.fields, step.raw, step.stop))
+
+
+def _blocks(
+    step: Step,
+    tool_specs: Sequence[Mapping[str, Any]] | None,
+    tool_choice: Mapping[str, Any] | None,
+) -> list[tuple[str | None, str]]:
+    """The message's blocks in order: (tool name or None for text, what it says or is called with)."""
+    blocks: list[tuple[str | None, str]] = [(None, text) for text in (step.raw, step.say) if text]
+    if step.fields is not None:
+        blocks.append(_judgement(step.fields, _asked(tool_specs, tool_choice)))
+    for call in step.call:
+        arguments = call.arguments
+        blocks.append((call.name, arguments if isinstance(arguments, str) else _json(arguments)))
+    return blocks
+
+
+def _judgement(fields: Any, asked: Mapping[str, Any] | None) -> tuple[str | None, str]:
+    """A verdict in the form in which the judge was asked for it."""
+    if asked is None:
+        return None, _json(_CRITERION[fields] if isinstance(fields, str) else fields)
+    if isinstance(fields, str):
+        want: Want = "best" if fields == "best" else "worst"
+        fields = rating(asked["inputSchema"]["json"], want)
+    return asked["name"], _json(fields)
+
+
+def _asked(
+    tool_specs: Sequence[Mapping[str, Any]] | None, tool_choice: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """The tool by which the SDK wants a typed answer; None when it wants text."""
+    specs = tool_specs or ()
+    forced = (tool_choice or {}).get("tool", {}).get("name")
+    for spec in specs:
+        if spec["name"] == forced or str(spec.get("description", "")).startswith(_STRUCTURED_OUTPUT):
+            return spec
+    return specs[0] if len(specs) == 1 else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _content(blocks: Sequence[tuple[str | None, str]], index: int) -> list[dict[str, Any]]:
+    """Start, delta and stop of each block. An empty ``say`` is a message without blocks."""
+    events: list[dict[str, Any]] = []
+    for number, (tool, text) in enumerate(blocks):
+        if tool is None:
+            start: dict[str, Any] = {}
+            delta: dict[str, Any] = {"text": text}
+        else:
+            start = {"toolUse": {"name": tool, "toolUseId": f"scripted-{index}-{number}"}}
+            delta = {"toolUse": {"input": text}}
+        events.append({"contentBlockStart": {"start": start}})
+        events.append({"contentBlockDelta": {"delta": delta}})
+        events.append({"contentBlockStop": {}})
+    return events
+
+
+def _metadata(step: Step) -> dict[str, Any]:
+    """Tokens as the script counts them: cached ones beside the input."""
+    usage = step.usage or _NOTHING
+    return {
+        "usage": {
+            "inputTokens": usage.input,
+            "outputTokens": usage.output,
+            "totalTokens": usage.input + usage.output + usage.cache_read + usage.cache_write,
+            "cacheReadInputTokens": usage.cache_read,
+            "cacheWriteInputTokens": usage.cache_write,
+        },
+        "metrics": {"latencyMs": round(step.delay_s * 1000)},
+    }

@@ -1,0 +1,299 @@
+"""YAML and JSONL text -> node trees with positions: strict, bounded, every refusal with its line.
+
+Owns what counts as readable: UTF-8, YAML 1.2, one document, each key once, bounded depth and
+expansion. Knows nothing of suites. ruamel.yaml is imported on the first read, not with the module.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from nightgate.cases.nodes import Entry, Extents, Listing, Node, Plain, Scalar, Table
+from nightgate.cases.problems import Problem, SuiteError
+
+MAX_DEPTH = 100
+"""Levels of nesting; people write fewer than ten."""
+MAX_EXPANDED = 100_000
+"""Nodes that aliases may add to one file."""
+MAX_BYTES = 64 * 1024 * 1024
+"""Of one file; ruamel needs about 2 s a megabyte, so more is a mistake."""
+
+_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ODD_BREAKS = "\x85\u2028\u2029"
+"""Breaks to YAML 1.1 and to ruamel's scanner, plain characters to YAML 1.2."""
+_LFS = "version https://git-lfs.github.com/spec/"
+_TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
+_TAG_PREFIX = "tag:yaml.org,2002:"
+
+
+def read_text(path: Path) -> str:
+    """The file's text.
+
+    Raises:
+        SuiteError: If it is missing, no UTF-8, has characters that text cannot have, or is a Git LFS
+            pointer.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            _refuse(path, 1, f"is larger than {MAX_BYTES} bytes; split it")
+        data = path.read_bytes()
+    except OSError as error:
+        _refuse(path, 1, f"cannot be read: {error.strerror or error}")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        _refuse(path, 1, "is UTF-16; save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        _refuse(path, line, f"byte 0x{data[error.start]:02x} is no UTF-8; save the file as UTF-8")
+    if text.startswith(_LFS):
+        _refuse(path, 1, "is a Git LFS pointer, not the file itself; run `git lfs pull`")
+    bad = _UNREADABLE.search(text)
+    if bad:
+        line = text.count("\n", 0, bad.start()) + 1
+        _refuse(path, line, f"holds the control character U+{ord(bad[0]):04X}; remove it or write it escaped")
+    return text
+
+
+def read_yaml(path: Path) -> Node | None:
+    """The one document of a YAML file; None when nothing but comments is in it.
+
+    Raises:
+        SuiteError: With the first problem and its line; after a syntax error the rest means nothing.
+    """
+    return parse_yaml(read_text(path), path)
+
+
+def parse_yaml(text: str, path: Path) -> Node | None:
+    """``read_yaml`` of text that is already there; ``path`` is for messages."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    stand_ins = _stand_ins(text)
+    for odd, stand_in in stand_ins:
+        text = text.replace(odd, stand_in)
+    composer = _Composer(path, stand_ins)
+    try:
+        for event in YAML(typ="safe", pure=True).parse(text):
+            composer.feed(event)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, None)
+        _refuse(path, line, _syntax_message(error), column)
+    except (YAMLError, ValueError, RecursionError, AssertionError) as error:
+        # ruamel raises bare errors on a few malformed directives and escapes; none may escape as a traceback.
+        _refuse(path, 1, f"is no YAML: {' '.join(str(error).split()) or type(error).__name__}")
+    return composer.root
+
+
+def read_jsonl(path: Path) -> Iterator[Node | Problem]:
+    """One node a line, blank lines skipped; a line that is no JSON gives its ``Problem`` instead.
+
+    Raises:
+        SuiteError: If the file as a whole cannot be read.
+    """
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            yield _json_line(line.removesuffix("\r"), path, number)
+
+
+def _json_line(line: str, path: Path, number: int) -> Node | Problem:
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique, parse_int=Plain, parse_float=Plain, parse_constant=_no_constant
+    )
+    try:
+        return _json_node(decoder.decode(line), number, 1)
+    except json.JSONDecodeError as error:
+        return Problem(path=path, line=number, column=error.colno, message=f"is no JSON: {error.msg}")
+    except RecursionError:
+        return Problem(path=path, line=number, message=f"is nested deeper than {MAX_DEPTH} levels")
+    except ValueError as error:
+        return Problem(path=path, line=number, message=str(error))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r} is there twice; keep one of them")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _json_node(value: Any, line: int, depth: int) -> Node:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        entries = {
+            _whole(key): Entry(_json_node(item, line, depth + 1), line, None) for key, item in value.items()
+        }
+        return Table(entries, line, None)
+    if isinstance(value, list):
+        return Listing(tuple(_json_node(item, line, depth + 1) for item in value), line, None)
+    if isinstance(value, str):
+        return Scalar(_whole(value), plain=False, line=line, column=None)
+    if isinstance(value, Plain):
+        return Scalar(value.source, plain=True, line=line, column=None)
+    return Scalar({True: "true", False: "false", None: "null"}[value], plain=True, line=line, column=None)
+
+
+def _whole(text: str) -> str:
+    """``text`` with escaped surrogate pairs joined; a lone surrogate can be stored nowhere."""
+    if not any("\ud800" <= char <= "\udfff" for char in text):
+        return text
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        raise ValueError("holds half a surrogate pair; write the whole character") from None
+
+
+def _stand_ins(text: str) -> list[tuple[str, str]]:
+    """Private-use characters, free in ``text``, to carry the odd breaks through the scanner."""
+    odd = [char for char in _ODD_BREAKS if char in text]
+    free = (chr(code) for code in range(0xE000, 0xF900) if chr(code) not in text)
+    return list(zip(odd, free, strict=False))
+
+
+def _syntax_message(error: Any) -> str:
+    problem = " ".join(str(error.problem or error.context or error).split())
+    hints = {
+        "mapping values are not allowed here": "quote the text if it holds a colon and a space",
+        "found character '\\t' that cannot start any token": "use spaces, not a tab",
+        "found unexpected end of stream": "a quote or bracket is not closed",
+    }
+    hint = hints.get(problem)
+    if hint is None and "expected <block end>" in problem:
+        hint = "check the indentation and quotes of this line"
+    if hint is None and "cannot start any token" in problem:
+        hint = "quote the text"
+    return f"is no YAML 1.2: {problem}" + (f"; {hint}" if hint else "")
+
+
+def _refuse(path: Path, line: int, message: str, column: int | None = None) -> NoReturn:
+    raise SuiteError([Problem(path=path, line=line, column=column, message=message)])
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end is still to come."""
+
+    event: Any
+    items: list[Node] = field(default_factory=list)
+    entries: dict[str, Entry] | None = None
+    key: tuple[str, int, int] | None = None
+
+
+class _Composer:
+    """Builds the tree from parser events, without recursion, so that depth is ours to bound."""
+
+    def __init__(self, path: Path, stand_ins: list[tuple[str, str]]) -> None:
+        self.path = path
+        self._stand_ins = stand_ins
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, Node | None] = {}
+        self._extents = Extents()
+        self._added = 0
+        self.root: Node | None = None
+        self._documents = 0
+
+    def feed(self, event: Any) -> None:
+        """Take the next event of the stream."""
+        kind = type(event).__name__
+        line, column = event.start_mark.line + 1, event.start_mark.column + 1
+        if kind == "DocumentStartEvent":
+            self._documents += 1
+            if self._documents > 1:
+                _refuse(self.path, line, "holds a second document; keep one a file")
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            self._check_tag(event, line, "map" if kind == "MappingStartEvent" else "seq")
+            if len(self._stack) >= MAX_DEPTH:
+                _refuse(self.path, line, f"is nested deeper than {MAX_DEPTH} levels")
+            if event.anchor:
+                self._anchors[event.anchor] = None
+            self._stack.append(_Open(event, entries={} if kind == "MappingStartEvent" else None))
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            self._close()
+        elif kind == "ScalarEvent":
+            self._place(self._scalar(event, line, column), event.anchor, line, column)
+        elif kind == "AliasEvent":
+            self._place(self._alias(event.anchor, line), None, line, column)
+
+    def _close(self) -> None:
+        done = self._stack.pop()
+        mark = done.event.start_mark
+        line, column = mark.line + 1, mark.column + 1
+        node: Node = (
+            Listing(tuple(done.items), line, column)
+            if done.entries is None
+            else Table(done.entries, line, column)
+        )
+        self._place(node, done.event.anchor, line, column)
+
+    def _scalar(self, event: Any, line: int, column: int) -> Scalar:
+        text = event.value
+        for odd, stand_in in self._stand_ins:
+            text = text.replace(stand_in, odd)
+        try:
+            text = _whole(text)
+        except ValueError as error:
+            _refuse(self.path, line, str(error), column)
+        plain = event.style is None and event.tag is None
+        if event.tag is not None and event.tag not in _TEXT_TAGS:
+            name = event.tag.removeprefix(_TAG_PREFIX)
+            if not event.tag.startswith(_TAG_PREFIX) or name not in ("int", "float", "bool", "null"):
+                _refuse(self.path, line, f"tag {event.tag!r} is not supported; write the value", column)
+            plain = True
+        return Scalar(text, plain, line, column)
+
+    def _check_tag(self, event: Any, line: int, kind: str) -> None:
+        if event.tag not in (None, "!", _TAG_PREFIX + kind):
+            _refuse(self.path, line, f"tag {event.tag!r} is not supported; write the value")
+
+    def _alias(self, name: str, line: int) -> Node:
+        if name not in self._anchors:
+            _refuse(self.path, line, f"alias *{name} has no anchor &{name} before it")
+        node = self._anchors[name]
+        if node is None:
+            _refuse(self.path, line, f"alias *{name} lies inside of what it stands for")
+        size, depth = self._extents.of(node)
+        self._added += size
+        if self._added > MAX_EXPANDED:
+            _refuse(self.path, line, f"aliases stand for more than {MAX_EXPANDED} values; write fewer")
+        if len(self._stack) + depth > MAX_DEPTH:
+            _refuse(self.path, line, f"is nested deeper than {MAX_DEPTH} levels")
+        return node
+
+    def _place(self, node: Node, anchor: str | None, line: int, column: int) -> None:
+        if anchor:
+            self._anchors[anchor] = node
+        if not self._stack:
+            self.root = node if not (isinstance(node, Scalar) and node.plain and not node.text) else None
+            return
+        top = self._stack[-1]
+        if top.entries is None:
+            top.items.append(node)
+        elif top.key is None:
+            top.key = self._key(node, top.entries, line, column)
+        else:
+            name, key_line, key_column = top.key
+            top.entries[name] = Entry(node, key_line, key_column)
+            top.key = None
+
+    def _key(self, node: Node, seen: dict[str, Entry], line: int, column: int) -> tuple[str, int, int]:
+        if not isinstance(node, Scalar):
+            _refuse(self.path, line, "a key must be text", column)
+        if node.plain and node.text == "<<":
+            _refuse(self.path, line, "merge keys (<<) are not YAML 1.2; write the keys out", column)
+        if node.text in seen:
+            first = seen[node.text].line
+            _refuse(self.path, line, f"key {node.text!r} is there twice, first on line {first}", column)
+        return node.text, line, column

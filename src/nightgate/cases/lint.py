@@ -1,0 +1,203 @@
+"""Warnings about a suite that loads: what its author probably did not mean.
+
+Owns advice, never a verdict: nothing here stops a run. Reads the suite's scripts again, so it is for
+``check`` and not for the path of a run.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from nightgate.cases.asks import evaluators_of
+from nightgate.cases.expect import ANY_TOOL
+from nightgate.cases.loading import case_files, script_files
+from nightgate.cases.models import Case, Suite
+from nightgate.cases.names import CRITERION, known_evaluator
+from nightgate.cases.problems import SuiteError
+from nightgate.cases.scripts import DEFAULT, Script, load_script
+from nightgate.cases.specs import parse_spec
+
+UNCOMFORTABLE = frozenset({"ambiguous", "insistent"})
+"""Strata of which a set of personas should have at least a quarter."""
+_SHOWN = 5
+
+
+def lint(suite: Suite, *, today: dt.date | None = None) -> list[str]:
+    """Everything worth a second look, one line each.
+
+    Args:
+        suite: As loaded.
+        today: The day that quarantines are held against; None leaves them out.
+    """
+    found = [
+        *_side_effects(suite),
+        *_personas(suite),
+        *_families(suite),
+        *_unplanned(suite),
+        *_live(suite),
+        *_quarantines(suite, today),
+    ]
+    if suite.file.is_file():
+        found += [*_empty_files(suite), *_scripts(suite)]
+    return found
+
+
+def persona_mix(suite: Suite) -> dict[str, int]:
+    """Stratum -> number of personas, in the order of requirements: what ``check`` prints."""
+    counts = Counter(case.persona.stratum for case in suite.cases if case.persona is not None)
+    strata = ("cooperative", "withholding", "ambiguous", "changes_mind", "insistent")
+    return {stratum: counts[stratum] for stratum in strata}
+
+
+def _side_effects(suite: Suite) -> Iterator[str]:
+    forbidden = {tool for case in suite.cases for tool in case.expect.tools.must_not_call}
+    forbidden |= {
+        tool for case in suite.cases for tool, most in case.expect.tools.max_calls.items() if not most
+    }
+    if ANY_TOOL in forbidden:
+        return
+    for tool in suite.side_effects:
+        if tool not in forbidden:
+            yield (
+                f"{suite.file}: {tool} changes the world, and no case forbids it; "
+                f"add one with must_not_call: [{tool}]"
+            )
+
+
+def _personas(suite: Suite) -> Iterator[str]:
+    mix = persona_mix(suite)
+    total = sum(mix.values())
+    uncomfortable = sum(mix[stratum] for stratum in UNCOMFORTABLE)
+    if total and 4 * uncomfortable < total:
+        yield (
+            f"{suite.file}: {uncomfortable} of {total} personas are ambiguous or insistent; "
+            "with less than a quarter the simulated users are too easy"
+        )
+    for case in suite.cases:
+        yield from _persona(case)
+
+
+def _persona(case: Case) -> Iterator[str]:
+    persona = case.persona
+    if persona is None:
+        return
+    start = f"{case.where}: case {case.id!r}"
+    first = _folded(case.first_message or "")
+    given = [name for name, fact in persona.withheld.items() if _folded(fact.value) in first]
+    if given:
+        yield f"{start}: the first message gives away {', '.join(given)}, which the persona withholds"
+    if persona.stratum == "withholding" and not persona.withheld:
+        yield f"{start}: the persona is withholding and withholds nothing"
+    if persona.min_attempts is not None and persona.forbidden is None:
+        yield f"{start}: min_attempts counts attempts at a forbidden state, and there is none"
+    if persona.opening is not None and case.input is not None and persona.opening != case.input:
+        yield f"{start}: input is not used, because the persona has an opening"
+    if persona.patience is not None and persona.patience > persona.max_turns:
+        yield f"{start}: patience {persona.patience} is never used up in max_turns {persona.max_turns}"
+
+
+def _families(suite: Suite) -> Iterator[str]:
+    for case in suite.cases:
+        if case.family is not None and case.language is None:
+            yield (
+                f"{case.where}: case {case.id!r} of family {case.family!r} has no language; "
+                "the report cannot tell which one fails"
+            )
+
+
+def _unplanned(suite: Suite) -> Iterator[str]:
+    if not suite.cases:
+        return
+    planned = {name for case in suite.cases for name in evaluators_of(suite, case)}
+    for name in suite.evaluators:
+        if name not in planned:
+            yield f"{suite.file}: evaluator {name!r} runs on no case; a case asks for it, or drop it"
+
+
+def _live(suite: Suite) -> Iterator[str]:
+    model = suite.live.model
+    if model is None or parse_spec(model).scripted:
+        return
+    for role, text in (("judge", suite.live.judge or suite.judge), ("user", suite.live.user or suite.user)):
+        if text is not None and parse_spec(text).scripted:
+            yield f"{suite.file}: --live runs {model} with {role} {text}; set live: {{{role}: ...}}"
+
+
+def _quarantines(suite: Suite, today: dt.date | None) -> Iterator[str]:
+    for case in suite.cases:
+        if today is not None and case.quarantine is not None and case.quarantine.until < today:
+            yield (
+                f"{case.where}: case {case.id!r}: quarantine ended on {case.quarantine.until}; "
+                f"{case.quarantine.owner} repairs, extends or drops it"
+            )
+
+
+def _empty_files(suite: Suite) -> Iterator[str]:
+    used = {case.path.name for case in suite.cases}
+    for file in case_files(suite.path):
+        if file.name not in used:
+            yield f"{file}: holds no case"
+
+
+def _scripts(suite: Suite) -> Iterator[str]:
+    scripts: dict[str, Script] = {}
+    for file in script_files(suite.path):
+        try:
+            scripts[file.stem] = load_script(file)
+        except SuiteError as error:
+            yield str(error)
+    ids = {case.id for case in suite.cases}
+    criteria = {f"{CRITERION}{criterion.id}" for case in suite.cases for criterion in case.expect.judge}
+    for script in scripts.values():
+        strange = sorted(script.case_ids - ids)
+        if strange:
+            yield f"{script.path}: no case has the id {_listed(strange)}"
+        unasked = sorted(
+            name for name in script.judgements if name.startswith(CRITERION) and name not in criteria
+        )
+        if unasked:
+            yield f"{script.path}: no case has the criterion of {_listed(unasked)}"
+    yield from _unscripted(suite, scripts)
+
+
+def _unscripted(suite: Suite, scripts: dict[str, Script]) -> Iterator[str]:
+    """Cases for which a default script has nothing to play: they would end as infra_error."""
+    for role, text in (("agent", suite.model), ("user", suite.user), ("judge", suite.judge)):
+        spec = parse_spec(text) if text is not None else None
+        script = scripts.get(spec.name) if spec is not None and spec.scripted else None
+        if script is None:
+            continue
+        if role == "judge":
+            yield from _unjudged(suite, script)
+            continue
+        cases = [case for case in suite.cases if role == "agent" or case.persona is not None]
+        silent = [case.id for case in cases if not {case.id, DEFAULT} & set(script.replies)]
+        if silent:
+            yield f"{script.path}: has no replies for {_listed(silent)} and no {DEFAULT!r}"
+
+
+def _unjudged(suite: Suite, script: Script) -> Iterator[str]:
+    missing: dict[str, list[str]] = {}
+    for case in suite.cases:
+        for name in evaluators_of(suite, case, live=False):
+            known = None if name in suite.evaluators and suite.evaluators[name].use else known_evaluator(name)
+            judged = script.judgements.get(name, {})
+            if known is not None and known.kind == "judge" and not {case.id, DEFAULT} & set(judged):
+                missing.setdefault(name, []).append(case.id)
+    for name, ids in missing.items():
+        yield f"{script.path}: has no judgement by {name} for {_listed(ids)} and no {DEFAULT!r}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
+
+
+def _folded(text: str) -> str:
+    """Without case, accents and runs of white space, as withheld facts are matched."""
+    decomposed = unicodedata.normalize("NFD", text.casefold())
+    return " ".join("".join(char for char in decomposed if not unicodedata.combining(char)).split())

@@ -1,0 +1,206 @@
+"""A suite folder -> ``Suite``, or every problem of all its files at once.
+
+Owns which files of a folder are read and in what order. ``documents`` reads text, ``models`` checks
+records, ``checks`` looks across them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nightgate.cases.binding import bind
+from nightgate.cases.checks import ReadCase, ReadScript, SuiteChecks, duplicate_ids
+from nightgate.cases.documents import read_jsonl, read_yaml
+from nightgate.cases.models import LOADER_FILLED, Case, Suite
+from nightgate.cases.nodes import Entry, Listing, Node, Scalar, Table, describe
+from nightgate.cases.problems import Problem, SuiteError, did_you_mean
+from nightgate.cases.scripts import read_script
+
+SUITE_FILE = "suite.yaml"
+SCRIPTS = "scripts"
+_CASES = (".yaml", ".jsonl")
+_ALMOST = frozenset({".yml", ".yaml", ".jsonl"})
+
+
+def load_suite(path: str | Path) -> Suite:
+    """Read a suite.
+
+    Args:
+        path: The suite's folder, or its suite.yaml.
+
+    Returns:
+        The suite with its cases in suite order; with none if its files hold none.
+
+    Raises:
+        SuiteError: With every problem of suite.yaml, the case files and the scripts.
+    """
+    folder = Path(path)
+    if folder.name == SUITE_FILE and not folder.is_dir():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise SuiteError([Problem(path=Path(path), line=1, message=_no_suite(Path(path)))])
+    loader = _Loader(folder)
+    suite = loader.load()
+    if suite is None or loader.problems:
+        raise SuiteError(loader.problems)
+    return suite
+
+
+def _no_suite(path: Path) -> str:
+    if path.is_file():
+        return f"is no suite; give the folder that holds {SUITE_FILE}"
+    siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+    suites = sorted(sibling.name for sibling in siblings if (sibling / SUITE_FILE).is_file())
+    return f"does not exist{did_you_mean(path.name, suites)}"
+
+
+def case_files(folder: Path) -> list[Path]:
+    """The files of a suite folder that hold cases, by name."""
+    return sorted(
+        (
+            file
+            for file in folder.iterdir()
+            if file.suffix in _CASES and file.name != SUITE_FILE and _visible_file(file)
+        ),
+        key=lambda file: file.name,
+    )
+
+
+def script_files(folder: Path) -> list[Path]:
+    """The scripts of a suite folder, by name."""
+    scripts = folder / SCRIPTS
+    files = scripts.iterdir() if scripts.is_dir() else ()
+    return sorted(file for file in files if file.suffix == ".yaml" and _visible_file(file))
+
+
+def _visible_file(file: Path) -> bool:
+    return not file.name.startswith(".") and file.is_file()
+
+
+@dataclass(slots=True)
+class _Loader:
+    """One read of a folder, collecting problems on the way."""
+
+    folder: Path
+    problems: list[Problem] = field(default_factory=list)
+    cases: list[ReadCase] = field(default_factory=list)
+    scripts: dict[str, ReadScript | None] = field(default_factory=dict)
+
+    def load(self) -> Suite | None:
+        """The suite; None when suite.yaml itself is unusable."""
+        self._misnamed()
+        suite, node = self._suite()
+        for file in case_files(self.folder):
+            self._case_file(file)
+        self.problems += duplicate_ids(self.cases)
+        for file in script_files(self.folder):
+            self._script(file)
+        cases = tuple(read.case for read in self.cases if read.case is not None)
+        if suite is None or node is None:
+            return None
+        whole = suite.model_copy(update={"cases": cases})
+        # Looking across files makes sense only once each is right: a case that could not be read would
+        # otherwise also be reported as one that nothing matches.
+        if len(cases) == len(self.cases) and not self.problems:
+            self.problems += SuiteChecks(whole, node, self.cases, self.scripts).problems()
+        return whole
+
+    def _misnamed(self) -> None:
+        for file in sorted(self.folder.iterdir()):
+            kind = file.suffix.lower()
+            if kind in _ALMOST and file.suffix not in _CASES and _visible_file(file):
+                right = file.with_suffix(".jsonl" if kind == ".jsonl" else ".yaml").name
+                self._problem(file, 1, f"is not read under this name; rename it to {right} or move it away")
+
+    def _suite(self) -> tuple[Suite | None, Node | None]:
+        file = self.folder / SUITE_FILE
+        if not file.is_file():
+            found = sorted(entry.name for entry in self.folder.iterdir() if entry.name != SUITE_FILE)
+            self._problem(file, 1, f"is missing; every suite has one{did_you_mean(SUITE_FILE, found)}")
+            return None, None
+        node = self._read(file)
+        if node is None:
+            return None, None
+        suite, problems = bind(
+            Suite, node, file, forbidden=LOADER_FILLED[Suite], filled={"path": self.folder, "cases": ()}
+        )
+        self.problems += problems
+        return suite, node
+
+    def _read(self, file: Path) -> Node | None:
+        try:
+            node = read_yaml(file)
+        except SuiteError as error:
+            self.problems += error.problems
+            return None
+        if node is None:
+            self._problem(file, 1, "is empty; it needs at least suite, agent and model")
+        return node
+
+    def _case_file(self, file: Path) -> None:
+        try:
+            if file.suffix == ".jsonl":
+                self._lines(file)
+            else:
+                self._listed(file)
+        except SuiteError as error:
+            self.problems += error.problems
+
+    def _lines(self, file: Path) -> None:
+        for item in read_jsonl(file):
+            if isinstance(item, Problem):
+                self.problems.append(item)
+            else:
+                self._case(item, file)
+
+    def _listed(self, file: Path) -> None:
+        root = read_yaml(file)
+        if root is None:
+            return
+        if not isinstance(root, Table):
+            self._problem(file, root.line, f"must hold cases: [...], not {describe(root)}")
+            return
+        for key, entry in root.entries.items():
+            if key != "cases":
+                self._problem(file, entry.line, f"unknown key {key!r}{did_you_mean(key, ['cases'])}")
+        if "cases" in root.entries:
+            for node in self._items(root.entries["cases"], file):
+                self._case(node, file)
+        elif not root.entries:
+            self._problem(file, root.line, "has no key cases")
+
+    def _items(self, entry: Entry, file: Path) -> Iterable[Node]:
+        node = entry.node
+        if isinstance(node, Listing):
+            return node.items
+        if not (isinstance(node, Scalar) and node.plain and not node.text):
+            self._problem(file, entry.line, f"cases: must be a list, not {describe(node)}")
+        return ()
+
+    def _case(self, node: Node, file: Path) -> None:
+        raw = ReadCase(path=file, node=node, case=None)
+        about = f"case {raw.id!r}" if raw.id else "case"
+        case, problems = bind(
+            Case,
+            node,
+            file,
+            about=about,
+            forbidden=LOADER_FILLED[Case],
+            filled={"path": file, "line": node.line},
+        )
+        self.problems += problems
+        self.cases.append(ReadCase(path=file, node=node, case=case))
+
+    def _script(self, file: Path) -> None:
+        self.scripts[file.stem] = None
+        try:
+            script, node = read_script(file)
+        except SuiteError as error:
+            self.problems += error.problems
+            return
+        self.scripts[file.stem] = ReadScript(script=script, node=node)
+
+    def _problem(self, file: Path, line: int, message: str) -> None:
+        self.problems.append(Problem(path=file, line=line, message=message))

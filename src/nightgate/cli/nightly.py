@@ -1,0 +1,34 @@
+"""``nightgate nightly DIR``: the Prefect flow over all suites under a folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nightgate.cli.run import request_of, through_prefect
+from nightgate.errors import InputError
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run every suite of the folder through the flow."""
+    if args.run_id or args.resume:
+        msg = "--run-id and --resume name one run: use `nightgate run SUITE`"
+        raise InputError(msg)
+    suites = suites_under(Path(args.folder))
+    requests = [request_of(args, str(suite)) for suite in suites]
+    return through_prefect(requests, args, name=Path(args.folder).resolve().name)
+
+
+def suites_under(folder: Path) -> list[Path]:
+    """Folders with a suite.yaml, by name; the folder itself counts when it is a suite.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if (folder / "suite.yaml").is_file():
+        return [folder]
+    found = sorted(path.parent for path in folder.glob("*/suite.yaml")) if folder.is_dir() else []
+    if not found:
+        msg = f"{folder}: no suite here (a suite is a folder with suite.yaml); `nightgate check SUITE` helps with one"
+        raise InputError(msg)
+    return found

@@ -1,0 +1,47 @@
+"""Where a command's output goes: people's text, JSON, files.
+
+Owns the rule that with ``--json -`` stdout carries JSON and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from nightgate.errors import InputError
+
+
+def people(json_path: str | None) -> TextIO:
+    """Where text for people goes."""
+    return sys.stderr if json_path == "-" else sys.stdout
+
+
+def write_json(document: Any, path: str | None) -> None:
+    """Write strict JSON to a file or to stdout.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    if path is None:
+        return
+    text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
+    if path == "-":
+        sys.stdout.write(text + "\n")
+    else:
+        write_text(text + "\n", path)
+
+
+def write_text(text: str, path: str) -> None:
+    """Write a file, with its folder.
+
+    Raises:
+        InputError: If it cannot be written.
+    """
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        msg = f"{path}: cannot be written: {error.strerror or error}"
+        raise InputError(msg) from error

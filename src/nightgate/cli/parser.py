@@ -1,0 +1,124 @@
+"""The grammar of the command line.
+
+Owns commands and flags. Imports nothing but argparse, so that ``--help`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import nightgate
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps the examples' line breaks."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole grammar."""
+    parser = argparse.ArgumentParser(
+        prog="nightgate",
+        description="Batch evals for AI agents: planned grids, honest denominators, a gate that stands.",
+        epilog=(
+            "exit codes: 0 gate passed, 1 gate failed, 2 wrong input (nothing spent), "
+            "3 inconclusive, 4 stopped by the budget, 130 interrupted"
+        ),
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"nightgate {nightgate.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    check = _command(commands, "check", "validate suites and print the planned grid; nothing is called")
+    check.add_argument("suites", nargs="+", metavar="SUITE", help="a suite's folder")
+    check.add_argument("--live", action="store_true", help="plan as --live would")
+    check.add_argument("--trials", type=int, metavar="N", help="plan with N trials a case")
+    check.add_argument("--json", metavar="PATH", help="write the plan as JSON; - for stdout")
+
+    run = _command(commands, "run", "the whole pipeline in this process: run, rows, gate")
+    run.add_argument("suites", nargs="+", metavar="SUITE", help="a suite's folder")
+    run.add_argument("--prefect", action="store_true", help="the same through the Prefect flow")
+    _run_flags(run)
+
+    nightly = _command(commands, "nightly", "the Prefect flow over all suites under a folder")
+    nightly.add_argument("folder", metavar="DIR", help="folder with one suite a subfolder")
+    _run_flags(nightly)
+
+    gate = _command(commands, "gate", "decide again on a stored run")
+    gate.add_argument("run", metavar="RUN", help="run id, latest, or latest:SUITE")
+    gate.add_argument("--suite", metavar="PATH", help="try this suite's thresholds")
+    gate.add_argument("--json", metavar="PATH", help="write the decision as JSON; - for stdout")
+    _store_flag(gate)
+
+    runs = _command(commands, "runs", "what is stored of a suite")
+    runs.add_argument("suite", metavar="SUITE", help="suite id or folder")
+    runs.add_argument("--limit", type=int, default=20, metavar="N", help="newest N (default 20)")
+    runs.add_argument("--json", metavar="PATH", help="write the list as JSON; - for stdout")
+    _store_flag(runs)
+
+    publish = _command(commands, "publish", "bring up what a run left on this machine, and commit it")
+    publish.add_argument("run", metavar="RUN", help="run id")
+    publish.add_argument("--spool", metavar="DIR", help="folder of the journals")
+    publish.add_argument("--json", metavar="PATH", help="write the summary as JSON; - for stdout")
+    _store_flag(publish)
+
+    doctor = _command(commands, "doctor", "what is reachable: store, Prefect API, models")
+    doctor.add_argument("suites", nargs="*", metavar="SUITE", help="suites whose models are looked at")
+    doctor.add_argument("--json", metavar="PATH", help="write the findings as JSON; - for stdout")
+    _store_flag(doctor)
+    return parser
+
+
+def _command(commands: Any, name: str, help_text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=help_text, description=help_text, allow_abbrev=False
+    )
+    parser.set_defaults(handler=_later(name))
+    return parser
+
+
+def _later(name: str) -> Callable[[argparse.Namespace], int]:
+    """The command's module, imported when it runs."""
+
+    def handler(args: argparse.Namespace) -> int:
+        return int(import_module(f"nightgate.cli.{name}").run(args))
+
+    return handler
+
+
+def _store_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store", metavar="URI", help="folder or s3://bucket/prefix (default: NIGHTGATE_STORE or ./.nightgate)"
+    )
+
+
+def _run_flags(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_argument_group("what runs")
+    what.add_argument("--live", action="store_const", const=True, help="use the suite's live: models and trials")
+    what.add_argument("--model", metavar="SPEC", help="model under test")
+    what.add_argument("--judge", metavar="SPEC", help="judge; also plans evaluators with when: live")
+    what.add_argument("--user", metavar="SPEC", help="simulated user")
+    what.add_argument("--trials", type=int, metavar="N", help="trials of every case")
+    what.add_argument("--case", action="append", metavar="GLOB", help="only these cases; may be repeated")
+    what.add_argument("--tag", action="append", metavar="T", help="only cases with this tag; may be repeated")
+    what.add_argument("--layer", action="append", metavar="L", help="only this layer; may be repeated")
+    what.add_argument("--stage", action="append", metavar="S", help="regression or capability")
+    what.add_argument("--seed", type=int, metavar="N", help="seed, kept with the run")
+    how = parser.add_argument_group("how it runs")
+    _store_flag(how)  # type: ignore[arg-type]
+    how.add_argument("--run-id", metavar="ID", help="run id, [0-9a-z-], at most 64")
+    how.add_argument("--resume", metavar="RUN", help="play the rest of an open run and commit it")
+    how.add_argument("--concurrency", type=int, metavar="N", help="agent trials in flight (default 10)")
+    how.add_argument("--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)")
+    how.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
+    money = parser.add_argument_group("money")
+    money.add_argument("--budget-usd", metavar="X", help="hard cap; 0 calls no model at all")
+    money.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
+    money.add_argument("--allow-unpriced", action="store_const", const=True, help="a budget despite unknown prices")
+    out = parser.add_argument_group("output")
+    out.add_argument("--json", metavar="PATH", help="write the summary as JSON; - prints only JSON on stdout")
+    out.add_argument("--junit", metavar="PATH", help="write JUnit XML")
+    out.add_argument("--no-alerts", dest="alerts", action="store_const", const=False, help="send no alerts")

@@ -1,0 +1,108 @@
+"""``nightgate run SUITE...``: the whole pipeline, in this process or through the Prefect flow."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from nightgate.cli.output import people, write_json, write_text
+from nightgate.errors import ExitCode, InputError
+from nightgate.requests import DEFAULT_STORE, RunRequest
+
+_FIELDS = (
+    "store", "live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "seed", "run_id",
+    "resume", "concurrency", "judge_concurrency", "spool", "budget_usd", "prices", "allow_unpriced", "alerts",
+)  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one or several suites; with several, all are checked before the first starts."""
+    requests = [request_of(args, suite) for suite in args.suites]
+    if len(requests) > 1 and (args.run_id or args.resume):
+        msg = "--run-id and --resume name one run: give one suite"
+        raise InputError(msg)
+    if args.prefect:
+        return through_prefect(requests, args, name="run")
+    return asyncio.run(_run_all(requests, args))
+
+
+def request_of(args: argparse.Namespace, suite: str) -> RunRequest:
+    """The request behind the flags."""
+    values = {name: getattr(args, name) for name in _FIELDS}
+    values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    return RunRequest.make(suite, values)
+
+
+async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> int:
+    from nightgate import wiring
+    from nightgate.cli.progress import Reporter
+
+    if len(requests) > 1:
+        for request in requests:
+            await wiring.preflight(request)
+    summaries: list[dict[str, Any]] = []
+    with Reporter() as reporter:
+        progress = wiring.Progress(on_plan=reporter.planned, on_trial=reporter.trial, on_cell=reporter.cell)
+        for request in requests:
+            finished = await wiring.run_request(request, progress)
+            summaries.append(finished.summary.as_dict())
+            reporter.__exit__(None, None, None)
+            show(summaries[-1], request, args.json)
+            if summaries[-1]["exit_code"] == ExitCode.INTERRUPTED:
+                break
+    return conclude(summaries, args, several=len(requests) > 1)
+
+
+def show(summary: dict[str, Any], request: RunRequest, json_path: str | None) -> None:
+    """Print the end of a run for people."""
+    from nightgate.reports.terminal import render
+
+    store = request.store if request.store != DEFAULT_STORE else None
+    print(render(summary, suite=request.suite, store=store), file=people(json_path))
+
+
+def conclude(summaries: Sequence[dict[str, Any]], args: argparse.Namespace, *, several: bool) -> int:
+    """Write the machine-readable outputs and give the exit code."""
+    from nightgate.reports.junit import junit
+    from nightgate.steps.reporting import combined
+
+    whole = combined(summaries)
+    write_json(whole if several else summaries[0], args.json)
+    if args.junit:
+        write_text(junit(summaries), args.junit)
+    return int(whole["exit_code"])
+
+
+def through_prefect(requests: Sequence[RunRequest], args: argparse.Namespace, *, name: str) -> int:
+    """Check everything, then drive the nightly flow; figures come from the store, not from Prefect."""
+    from nightgate import wiring
+    from nightgate.cli.prefect_env import quiet_prefect
+
+    async def check_all() -> None:
+        for request in requests:
+            if request.resume is None:
+                await wiring.preflight(request)
+
+    asyncio.run(check_all())
+    quiet_prefect()
+    from flows.nightly import nightly
+
+    named = [wiring.named(request.parameters()) for request in requests]
+    state = asyncio.run(nightly(name, named, return_state=True))
+    print(f"flow {state.name}: {state.message}", file=sys.stderr)
+    summaries = asyncio.run(_stored(named))
+    for summary, request in zip(summaries, requests, strict=True):
+        if summary.get("evaluators") is not None:
+            show(summary, request, args.json)
+        else:
+            print(f"{summary['suite']}: {'; '.join(summary['findings'])}", file=people(args.json))
+    return conclude(summaries, args, several=len(requests) > 1 or name != "run")
+
+
+async def _stored(named: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    from nightgate import wiring
+
+    return [await wiring.stored_summary(parameters) for parameters in named]

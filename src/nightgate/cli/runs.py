@@ -1,0 +1,43 @@
+"""``nightgate runs SUITE``: what is stored."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nightgate.cli.output import people, write_json
+from nightgate.cli.stores import store_of
+from nightgate.errors import ExitCode
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the newest runs of a suite, open ones included."""
+    from nightgate.reports.text import plain
+    from nightgate.steps.listing import runs_of
+
+    store = store_of(args)
+    suite = _suite_id(args.suite)
+    found = runs_of(store, suite)[: args.limit]
+    out = people(args.json)
+    for entry in found:
+        state = entry["verdict"] if entry["complete"] else "open"
+        cost = entry["total_usd"]
+        money = f"${cost:.4f}" if cost is not None else "unknown"
+        print(
+            f"{entry['run_id']}  {entry['started_at'][:16]}  {state:12}  {entry['run_kind']:6}  {money:>10}  "
+            f"{plain(entry['model'])}",
+            file=out,
+        )
+    if not found:
+        print(f"no runs of {suite} in {store.uri}", file=out)
+    write_json({"schema": 1, "suite": suite, "runs": found}, args.json)
+    return ExitCode.OK
+
+
+def _suite_id(text: str) -> str:
+    """A suite's id: as given, or from the suite.yaml of a folder."""
+    if (Path(text) / "suite.yaml").is_file():
+        from nightgate.cases import load_suite
+
+        return load_suite(text).suite
+    return text

@@ -1,0 +1,1 @@
+"""Evaluators: one file a kind; `registry` builds them by name."""

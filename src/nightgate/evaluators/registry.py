@@ -1,0 +1,145 @@
+"""From a name in a suite to the object that judges.
+
+Owns the construction of every evaluator of a run and what planning has to know of it. A new kind
+of our own is one line in ``_CODE``; everything else comes through ``use:`` or is Strands'.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nightgate.cases import EvaluatorConfig, Suite
+from nightgate.errors import InputError
+from nightgate.evaluators.answer import AnswerPolicy
+from nightgate.evaluators.arguments import ArgumentPolicy
+from nightgate.evaluators.citations import CitesSource
+from nightgate.evaluators.criterion import SYSTEM, Criterion
+from nightgate.evaluators.skills import SkillPolicy
+from nightgate.evaluators.state import BlockedAsExpected, StateReached
+from nightgate.evaluators.strands import StrandsEvaluator, import_strands_evals, is_strands
+from nightgate.evaluators.tools import ToolPolicy
+from nightgate.imports import load_object
+from nightgate.plans import EvaluatorFacts, digest
+from nightgate.ports import Evaluator, JudgeModel
+
+_CODE: Mapping[str, Callable[..., Evaluator]] = {
+    "ToolPolicy": ToolPolicy,
+    "ArgumentPolicy": ArgumentPolicy,
+    "CitesSource": CitesSource,
+    "AnswerPolicy": AnswerPolicy,
+    "StateReached": StateReached,
+    "SkillPolicy": SkillPolicy,
+    "BlockedAsExpected": BlockedAsExpected,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """An evaluator ready to judge, with what planning needs."""
+
+    evaluator: Evaluator
+    facts: EvaluatorFacts
+    inline: bool
+    """Our own code evaluators are quick and run on the loop; everything else may block."""
+
+
+def build(
+    suite: Suite, names: Iterable[str], judge: JudgeModel | None, folders: Sequence[Path]
+) -> dict[str, Registered]:
+    """Build the evaluators of a run.
+
+    Args:
+        suite: For params and ``use:``.
+        names: Evaluators that some case plans.
+        judge: The pinned judge; None when the suite has none.
+        folders: Where modules named by ``use:`` are looked up first.
+
+    Raises:
+        InputError: If one cannot be built: unknown, not importable, wrong params, no judge.
+    """
+    return {name: _build(name, suite.evaluators.get(name), judge, folders) for name in names}
+
+
+def _build(
+    name: str, config: EvaluatorConfig | None, judge: JudgeModel | None, folders: Sequence[Path]
+) -> Registered:
+    params = dict(config.params or {}) if config is not None else {}
+    if config is not None and config.use is not None:
+        return _custom(name, load_object(config.use, folders, what=f"evaluators.{name}.use"), params, judge)
+    if name in _CODE:
+        evaluator = _construct(name, _CODE[name], params)
+        return Registered(
+            evaluator=evaluator, facts=EvaluatorFacts(version=evaluator.version, kind="code"), inline=True
+        )
+    if name.startswith("Criterion:"):
+        pinned = _pinned(name, judge)
+        criterion = Criterion(name.removeprefix("Criterion:"), pinned, **params)
+        return Registered(
+            evaluator=criterion,
+            facts=_judge_facts(name, Criterion.version, pinned, {**params, "prompt": SYSTEM}),
+            inline=True,
+        )
+    found = getattr(import_strands_evals(), name, None)
+    if found is None or not is_strands(found):
+        msg = f"evaluators.{name}: no such evaluator here or in Strands Evals"
+        raise InputError(msg)
+    return _custom(name, found, params, judge)
+
+
+def _custom(name: str, found: Any, params: dict[str, Any], judge: JudgeModel | None) -> Registered:
+    """A Strands evaluator or one of the user's own, by class or by factory function."""
+    takes_model = "model" in inspect.signature(found).parameters
+    pinned = _pinned(name, judge) if takes_model and "model" not in params else None
+    if takes_model and "model" in params:
+        msg = f"evaluators.{name}.params.model: a judge's model is the suite's pinned `judge`, not a parameter"
+        raise InputError(msg)
+    arguments = {**params, "model": pinned.model} if pinned is not None else params
+    made = _construct(name, found, arguments)
+    evaluator = StrandsEvaluator(name, made, judge=takes_model) if is_strands(type(made)) else made
+    version = getattr(evaluator, "version", None)
+    if not isinstance(version, int) or not callable(getattr(evaluator, "evaluate", None)):
+        msg = (
+            f"evaluators.{name}: {type(made).__name__} is no evaluator: it needs `name`, an integer "
+            "`version` and `evaluate(trial, case)`"
+        )
+        raise InputError(msg)
+    if pinned is not None:
+        facts = _judge_facts(name, version, pinned, {**params, **_prompts(made)})
+    else:
+        facts = EvaluatorFacts(version=version, kind="code")
+    return Registered(evaluator=evaluator, facts=facts, inline=isinstance(evaluator, StrandsEvaluator))
+
+
+def _construct(name: str, found: Any, params: Mapping[str, Any]) -> Any:
+    try:
+        return found(**params)
+    except InputError:
+        raise
+    except Exception as error:  # a user's class; its constructor may raise anything
+        shown = {key: value for key, value in params.items() if key != "model"}
+        msg = f"evaluators.{name}: cannot be built with params {shown}: {type(error).__name__}: {error}"
+        raise InputError(msg) from error
+
+
+def _pinned(name: str, judge: JudgeModel | None) -> JudgeModel:
+    if judge is None:
+        msg = f"evaluators.{name} asks a judge and the suite pins none: set `judge:` in suite.yaml or pass --judge"
+        raise InputError(msg)
+    return judge
+
+
+def _prompts(made: Any) -> dict[str, str]:
+    """The texts that make a judge what it is, where the evaluator shows them."""
+    shown = {key: getattr(made, key, None) for key in ("system_prompt", "reference_system_prompt", "rubric")}
+    return {key: value for key, value in shown.items() if isinstance(value, str)}
+
+
+def _judge_facts(name: str, version: int, judge: JudgeModel, identity: Mapping[str, Any]) -> EvaluatorFacts:
+    fingerprint = digest(
+        {"judge": judge.fingerprint, "evaluator": name, "version": version, "identity": dict(identity)}
+    )
+    return EvaluatorFacts(version=version, kind="judge", fingerprint=fingerprint)

@@ -1,0 +1,176 @@
+"""A trial's message log as a Strands Evals ``Session``.
+
+Owns the translation that spares us a span exporter: shared exporters mix parallel trials in
+silence, and the agent's own message list loses what its window drops. One trace a user turn, with
+the tool executions and the agent invocation that the turn caused. Imports strands_evals when used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from nightgate.evaluators.values import parsed
+from nightgate.trials import Trial
+
+
+def session(trial: Trial) -> Any:
+    """The ``strands_evals.types.trace.Session`` of a trial; no traces when nothing was said."""
+    from strands_evals.types.trace import Session, Trace
+
+    session_id = f"{trial.key.run_id}/{trial.key.suite}/{trial.key.trial}"
+    traces = [
+        Trace(spans=_spans(trial, turn, session_id, number), trace_id=f"{session_id}/{number}", session_id=session_id)
+        for number, turn in enumerate(_turns(trial.messages))
+    ]
+    return Session(traces=traces, session_id=session_id)
+
+
+def _turns(messages: tuple[Mapping[str, Any], ...]) -> Iterator[list[Mapping[str, Any]]]:
+    """Cut the log where the user speaks; tool results travel in user messages too, but say nothing."""
+    turn: list[Mapping[str, Any]] = []
+    for message in messages:
+        speaks = message["role"] == "user" and any("text" in block for block in message["content"])
+        if speaks and turn:
+            yield turn
+            turn = []
+        turn.append(message)
+    if turn:
+        yield turn
+
+
+def _spans(trial: Trial, turn: list[Mapping[str, Any]], session_id: str, number: int) -> list[Any]:
+    from strands_evals.types.trace import (
+        AgentInvocationSpan,
+        InferenceSpan,
+        SpanInfo,
+        ToolCall,
+        ToolConfig,
+        ToolExecutionSpan,
+        ToolResult,
+    )
+
+    began = trial.started_at or datetime.fromtimestamp(0, UTC)
+    ended = trial.ended_at or began
+
+    def info(name: str, parent: str | None) -> SpanInfo:
+        return SpanInfo(
+            trace_id=f"{session_id}/{number}",
+            span_id=f"{number}-{name}",
+            session_id=session_id,
+            parent_span_id=parent,
+            start_time=began,
+            end_time=ended,
+        )
+
+    results = {
+        block["toolResult"]["toolUseId"]: block["toolResult"]
+        for message in turn
+        for block in message["content"]
+        if "toolResult" in block
+    }
+    raw = {call.call_id: call.arguments for call in trial.tool_calls if call.call_id}
+    agent = f"{number}-agent"
+    spans: list[Any] = [InferenceSpan(span_info=info("model", agent), messages=_messages(turn))]
+    for message in turn:
+        for block in message["content"]:
+            if "toolUse" not in block:
+                continue
+            use = block["toolUse"]
+            answer = results.get(use["toolUseId"])
+            text = tool_text(answer) if answer else ""
+            failed = answer is None or answer.get("status") == "error"
+            spans.append(
+                ToolExecutionSpan(
+                    span_info=info(use["toolUseId"], agent),
+                    tool_call=ToolCall(
+                        name=use["name"],
+                        arguments=_arguments(raw.get(use["toolUseId"], use["input"])),
+                        tool_call_id=use["toolUseId"],
+                    ),
+                    tool_result=ToolResult(
+                        content=text,
+                        error=(text or "no result") if failed else None,
+                        tool_call_id=use["toolUseId"],
+                    ),
+                )
+            )
+    spans.append(
+        AgentInvocationSpan(
+            span_info=info("agent", None),
+            user_prompt=_said(turn, "user", first=True),
+            agent_response=_said(turn, "assistant", first=False),
+            available_tools=[
+                ToolConfig(
+                    name=tool["name"],
+                    description=tool.get("description"),
+                    parameters=tool.get("inputSchema", {}).get("json"),
+                )
+                for tool in trial.tools_offered
+            ],
+            system_prompt=trial.system_prompt,
+        )
+    )
+    return spans
+
+
+def _messages(turn: list[Mapping[str, Any]]) -> list[Any]:
+    from strands_evals.types.trace import (
+        AssistantMessage,
+        TextContent,
+        ToolCallContent,
+        ToolResultContent,
+        UserMessage,
+    )
+
+    found: list[Any] = []
+    for message in turn:
+        content: list[Any] = []
+        for block in message["content"]:
+            if "text" in block:
+                content.append(TextContent(text=block["text"]))
+            elif "toolUse" in block:
+                use = block["toolUse"]
+                content.append(
+                    ToolCallContent(
+                        name=use["name"], arguments=_arguments(use["input"]), tool_call_id=use["toolUseId"]
+                    )
+                )
+            elif "toolResult" in block:
+                result = block["toolResult"]
+                content.append(
+                    ToolResultContent(content=tool_text(result), tool_call_id=result["toolUseId"])
+                )
+        if content:
+            kind = UserMessage if message["role"] == "user" else AssistantMessage
+            found.append(kind(content=content))
+    return found
+
+
+def tool_text(result: Mapping[str, Any]) -> str:
+    """The text of a tool result: its text blocks and its JSON blocks, a line each."""
+    lines: list[str] = []
+    for part in result.get("content", ()):
+        if "text" in part:
+            lines.append(part["text"])
+        elif "json" in part:
+            lines.append(json.dumps(part["json"], ensure_ascii=False, default=str))
+    return "\n".join(lines)
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    """Strands wants an object; anything else travels under one key, so that a judge still sees it."""
+    arguments = parsed(value)
+    return arguments if isinstance(arguments, dict) else {"arguments": arguments}
+
+
+def _said(turn: list[Mapping[str, Any]], role: str, *, first: bool) -> str:
+    texts = [
+        "\n".join(block["text"] for block in message["content"] if "text" in block)
+        for message in turn
+        if message["role"] == role
+    ]
+    spoken = [text for text in texts if text] if first else texts
+    return spoken[0 if first else -1] if spoken else ""

@@ -1,0 +1,114 @@
+"""Any Strands Evals evaluator as one of ours.
+
+Owns the typing of what they return: a not-applicable row carries a pass flag and a placeholder
+0.0 there, an unusable score may be NaN beside ``test_pass=True``; here it becomes the status that
+it is. Their ``Experiment`` is not used. Imports strands_evals when used.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+from nightgate.cases import Case
+from nightgate.evaluators.sessions import session
+from nightgate.scores import Blame, Score, Status, fold
+from nightgate.trials import Trial
+
+ADAPTER_VERSION = 1
+"""Raised when the same output of a Strands evaluator could get another status."""
+
+
+class StrandsEvaluator:
+    """Runs a ``strands_evals`` evaluator on a trial and types its findings.
+
+    Args:
+        name: The cell's evaluator name.
+        inner: The evaluator, built with a pinned model if it takes one.
+        judge: Whether it asks a model: decides whom an unusable finding is blamed on.
+    """
+
+    version = ADAPTER_VERSION
+
+    def __init__(self, name: str, inner: Any, *, judge: bool) -> None:
+        self.name, self._inner = name, inner
+        self._blame = Blame.JUDGE if judge else Blame.EVALUATOR
+
+    async def evaluate(self, trial: Trial, case: Case) -> Score:
+        """Judge one trial; several findings fold into one."""
+        outputs = await self._inner.evaluate_async(evaluation_data(trial, case))
+        findings = [self._typed(output) for output in outputs]
+        return fold(self.name, self.version, findings, trajectory=bool(trial.messages))
+
+    def _typed(self, output: Any) -> Score:
+        from strands_evals.types.evaluation import NOT_APPLICABLE
+
+        reason = output.reason or ""
+        label = None if output.label is None else str(getattr(output.label, "value", output.label))
+        if label == NOT_APPLICABLE:
+            return Score(
+                evaluator=self.name,
+                version=self.version,
+                status=Status.NOT_APPLICABLE,
+                reason=reason or "the evaluator had nothing to judge",
+                label=label,
+            )
+        if not math.isfinite(output.score) or not 0.0 <= output.score <= 1.0:
+            return Score(
+                evaluator=self.name,
+                version=self.version,
+                status=Status.ERROR,
+                blame=self._blame,
+                reason=f"score {output.score} lies outside [0, 1]: {reason}".rstrip(": "),
+                label=label,
+                details={"raw": f"score={output.score} test_pass={output.test_pass} label={label}"},
+            )
+        status = Status.PASS if output.test_pass else Status.FAIL
+        return Score(
+            evaluator=self.name,
+            version=self.version,
+            status=status,
+            score=float(output.score),
+            reason=reason or f"{status.value} with score {output.score:g}; no reason was given",
+            label=label,
+        )
+
+
+def evaluation_data(trial: Trial, case: Case) -> Any:
+    """What a Strands evaluator reads of a trial."""
+    from strands_evals.types.evaluation import EnvironmentState, EvaluationData
+
+    state = trial.final_state
+    return EvaluationData(
+        input=trial.input,
+        actual_output=trial.output,
+        name=case.id,
+        expected_output=case.expected_output,
+        actual_trajectory=session(trial) if trial.messages else None,
+        metadata={"context": dict(case.context or {}), "tags": list(case.tags)},
+        actual_environment_state=[EnvironmentState(name=name, state=value) for name, value in state.items()]
+        if state is not None
+        else None,
+    )
+
+
+def import_strands_evals() -> Any:
+    """``strands_evals.evaluators``, with the root logger as it was: importing it sets it to INFO."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    import strands_evals.evaluators as found
+
+    root.setLevel(level)
+    for handler in root.handlers[:]:
+        if handler not in handlers:
+            root.removeHandler(handler)
+    return found
+
+
+def is_strands(candidate: Any) -> bool:
+    """Whether a class is one of Strands Evals' evaluators, without importing the package for it."""
+    return any(
+        base.__module__.startswith("strands_evals.") and base.__name__ == "Evaluator"
+        for base in getattr(candidate, "__mro__", ())
+    )

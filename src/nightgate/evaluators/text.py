@@ -1,0 +1,80 @@
+"""How text is compared: what must not make a check fail by accident.
+
+Owns the folding of contract, section 1: NFC, typographic quotes, apostrophes and dashes, runs of
+white space, case and accents. Knows nothing of cases or statuses.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_FOLDS = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼ´`′", "'"),
+        **dict.fromkeys("“”„‟«»″", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
+    }
+)
+_SPACE = re.compile(r"\s+")
+_UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_LINE_ESCAPE = re.compile(r"((?:^|[^\\])(?:\\\\)*)\\[nrt]")
+"""Line ends and tabs in a pattern: folded text has blanks there."""
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+
+
+def fold(text: str, *, exact: bool = False) -> str:
+    """The form in which needles and text are compared.
+
+    Args:
+        text: Any text.
+        exact: Only NFC.
+
+    >>> fold("Señal  “Sí”")
+    'senal "si"'
+    """
+    composed = unicodedata.normalize("NFC", text)
+    if exact:
+        return composed
+    plain = composed.translate(_FOLDS).translate(_INVISIBLE)
+    return _SPACE.sub(" ", _strip_accents(plain).casefold()).strip()
+
+
+def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
+    """Compile a pattern so that it meets folded text: accents and typography folded, case ignored.
+
+    Case is left to the regex flag, because lowering the source would turn ``\\S`` into ``\\s``; runs
+    of white space in it become one space, as in the text.
+
+    Raises:
+        re.error: If it does not compile.
+    """
+    composed = unicodedata.normalize("NFC", pattern)
+    if exact:
+        return re.compile(composed)
+    composed = _UNICODE_ESCAPE.sub(lambda match: re.escape(chr(int(match[1], 16))), composed)
+    composed = _LINE_ESCAPE.sub(r"\1\\s", composed)
+    plain = _strip_accents(composed.translate(_FOLDS).translate(_INVISIBLE))
+    return re.compile(_SPACE.sub(" ", plain).replace("ß", "ss"), re.IGNORECASE)
+
+
+def _strip_accents(text: str) -> str:
+    """Drop combining marks of Latin, Greek and Cyrillic letters; other scripts need theirs to be read."""
+    if text.isascii():
+        return text
+    out: list[str] = []
+    for char in unicodedata.normalize("NFD", text):
+        if unicodedata.combining(char) and out and _alphabetic(out[-1]):
+            continue
+        out.append(char)
+    return unicodedata.normalize("NFC", "".join(out))
+
+
+def _alphabetic(char: str) -> bool:
+    return ord(char) < 0x0530
+
+
+def clip(text: str, limit: int = 120) -> str:
+    """One line of at most ``limit`` characters, for reasons."""
+    line = _SPACE.sub(" ", text).strip()
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,173 @@
+"""From a finished trial to its cells: what each planned evaluator found, or why it could not.
+
+Owns the mapping of endings and failures to statuses and blames (contract, section 2). An agent's
+own fault fails every evaluator with a threshold; an infrastructure fault is an error that says
+nothing about the agent. Knows no store and no gate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from nightgate.calls import Role, Scope, scoped
+from nightgate.cases import Case
+from nightgate.deadlines import DeadlineError, within
+from nightgate.errors import BudgetError, ModelCallError
+from nightgate.evaluators.registry import Registered
+from nightgate.plans import PlannedEvaluator
+from nightgate.scores import Blame, Cell, Score, Status, fold
+from nightgate.trials import Ending, Trial
+
+_JUDGE_CONTENT = frozenset({"call_cap", "exhausted_content"})
+"""Model failures that are the judge's own: it answered, but nothing usable."""
+
+
+def unjudged(trial: Trial, planned: PlannedEvaluator, case: Case) -> Score | None:
+    """The finding that the ending alone decides; None when the evaluator has to look.
+
+    A case that wants a guardrail stop and got one is judged on the guardrail's text.
+    """
+    wanted_stop = case.expect.blocked is True
+    if trial.ending is Ending.COMPLETED or (trial.ending is Ending.AGENT_BLOCKED and wanted_stop):
+        return None
+    if planned.name == "BlockedAsExpected" and trial.ending is Ending.AGENT_BLOCKED:
+        return None
+    reason = f"{trial.ending.value}: {trial.error or 'no further word'}"
+    if trial.ending.agent_fault:
+        if planned.threshold is None:
+            status, blame = Status.NOT_APPLICABLE, Blame.AGENT
+        else:
+            status, blame = Status.FAIL, Blame.AGENT
+    elif trial.ending is Ending.SIMULATOR_ERROR:
+        status, blame = Status.ERROR, Blame.SIMULATOR
+    elif trial.ending is Ending.INFRA_ERROR:
+        status, blame = Status.ERROR, Blame.INFRA
+    else:
+        status, blame = Status.SKIPPED, Blame.CANCELLED
+    return Score(
+        evaluator=planned.name,
+        version=planned.version,
+        status=status,
+        blame=blame,
+        reason=reason,
+        score=0.0 if status is Status.FAIL else None,
+    )
+
+
+async def judge(
+    trial: Trial, case: Case, planned: PlannedEvaluator, registered: Registered, *, timeout_s: float
+) -> Cell | None:
+    """One cell of a trial; None when the budget stopped it before it could be found.
+
+    Args:
+        trial: The finished trial.
+        case: Its case.
+        planned: The evaluator as planned.
+        registered: The evaluator itself.
+        timeout_s: Working time of the judgement, waiting left out.
+    """
+    began = time.monotonic()
+    scope = Scope(
+        role=Role.JUDGE,
+        run_id=trial.key.run_id,
+        suite=trial.key.suite,
+        case_id=case.id,
+        trial=trial.key.trial,
+        evaluator=planned.name,
+        play=trial.attempt,
+    )
+    score = unjudged(trial, planned, case)
+    asked = score is None
+    if score is None:
+        with scoped(scope):
+            score = await _evaluate(trial, case, planned, registered, scope, timeout_s)
+        scope.closed = True
+        if score is None:
+            return None
+    is_judge = planned.kind == "judge"
+    return Cell(
+        case_id=case.id,
+        trial=trial.key.trial,
+        score=score,
+        judge_model=planned.judge_model,
+        judge_fingerprint=planned.judge_fingerprint,
+        usage=scope.usage,
+        cost_nanousd=scope.cost_nanousd if is_judge else 0,
+        latency_ms=round((time.monotonic() - began - scope.waited_s) * 1000, 3) if asked else None,
+        attempt=trial.attempt,
+        scored_at=datetime.now(UTC),
+    )
+
+
+async def _evaluate(
+    trial: Trial,
+    case: Case,
+    planned: PlannedEvaluator,
+    registered: Registered,
+    scope: Scope,
+    timeout_s: float,
+) -> Score | None:
+    try:
+        work = asyncio.create_task(_call(registered, trial, case))
+        found = await within(work, timeout_s, scope)
+    except DeadlineError:
+        blame = Blame.INFRA if planned.kind == "judge" else Blame.EVALUATOR
+        return _broken(planned, blame, f"no finding within {timeout_s:g} s of working time")
+    except Exception as error:  # an evaluator may raise anything; it is typed here
+        return _failed(planned, scope, error)
+    if isinstance(scope.fatal, ModelCallError | BudgetError):
+        # It swallowed the failure of its model and made something up: that is no verdict.
+        return _failed(planned, scope, scope.fatal)
+    return _folded(planned, found, trial)
+
+
+async def _call(registered: Registered, trial: Trial, case: Case) -> Any:
+    evaluate = registered.evaluator.evaluate
+    if registered.inline or inspect.iscoroutinefunction(evaluate):
+        found = evaluate(trial, case)
+    else:
+        found = await asyncio.to_thread(evaluate, trial, case)
+    return await found if inspect.isawaitable(found) else found
+
+
+def _failed(planned: PlannedEvaluator, scope: Scope, error: BaseException) -> Score | None:
+    """Type a failure: the budget's, the infrastructure's, the judge's or the evaluator's."""
+    cause = scope.fatal if isinstance(scope.fatal, ModelCallError | BudgetError) else error
+    if isinstance(cause, BudgetError):
+        return None
+    if isinstance(cause, ModelCallError) and cause.kind not in _JUDGE_CONTENT:
+        return _broken(planned, Blame.INFRA, str(cause))
+    blame = Blame.JUDGE if planned.kind == "judge" else Blame.EVALUATOR
+    text = str(cause) if isinstance(cause, ModelCallError) else f"{type(error).__name__}: {error}"
+    return _broken(planned, blame, text)
+
+
+def _folded(planned: PlannedEvaluator, found: Any, trial: Trial) -> Score:
+    """Check what came back and make it the cell's one finding, under the planned name."""
+    findings: Sequence[Any] = found if isinstance(found, list | tuple) else [found]
+    blame = Blame.JUDGE if planned.kind == "judge" else Blame.EVALUATOR
+    for finding in findings:
+        if not isinstance(finding, Score):
+            return _broken(planned, blame, f"returned {type(finding).__name__} instead of a nightgate.Score")
+    score = fold(planned.name, planned.version, list(findings), trajectory=bool(trial.messages))
+    score = replace(
+        score, evaluator=planned.name, version=planned.version, reason=score.reason.strip() or score.status.value
+    )
+    if score.status is Status.ERROR and score.blame is None:
+        score = replace(score, blame=blame)
+    if planned.threshold is None and score.status.judged and score.score is not None:
+        # A metric without a threshold is a figure: it is shown, and no gate counts it.
+        return replace(score, status=Status.MEASURED, label=score.label or score.status.value)
+    return score
+
+
+def _broken(planned: PlannedEvaluator, blame: Blame, reason: str) -> Score:
+    return Score(
+        evaluator=planned.name, version=planned.version, status=Status.ERROR, blame=blame, reason=reason
+    )

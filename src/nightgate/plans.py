@@ -1,0 +1,320 @@
+"""The planned grid: which cells a run owes an answer for, frozen before the first call.
+
+Owns which evaluators apply to a case, the plan's document and how it is cut into shards. Knows no
+model, no agent and no store: fingerprints come in as text, the plan goes out as JSON. Everything
+that the gate needs later stands in the plan, so that a run can be decided again without its suite.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, date, datetime
+from typing import Any
+
+from nightgate.cases import Suite, canonical_json, case_hash, evaluators_of, known_evaluator
+from nightgate.cases.names import CODE_THRESHOLD, JUDGE_THRESHOLD
+from nightgate.errors import InputError
+
+PLAN_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """What defines the thing under test, part by part, so that a difference can be named."""
+
+    model: str
+    system_prompt: str | None
+    tools: str
+    """Digest of the tool schemas."""
+    limits: Mapping[str, int]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Digests of what the suite's ``fingerprint:`` names."""
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hex digits over all parts."""
+        return digest(asdict(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatorFacts:
+    """What planning has to know of an evaluator, found by the registry or guessed from its name."""
+
+    version: int
+    kind: str
+    """code, judge or metric."""
+    fingerprint: str | None = None
+    """Of the judge, for judges."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedEvaluator:
+    """An evaluator of the run."""
+
+    name: str
+    version: int
+    kind: str
+    threshold: str | None
+    """Decimal text; None reports figures only."""
+    min_coverage: str
+    judge_model: str | None = None
+    judge_fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCase:
+    """A case of the run with the evaluators that apply to it."""
+
+    case_id: str
+    case_hash: str
+    agent_fingerprint: str
+    layer: str
+    stage: str
+    trials: int
+    evaluators: tuple[str, ...]
+    family: str | None = None
+    language: str | None = None
+    tags: tuple[str, ...] = ()
+    blocking: bool = False
+    require: tuple[str, ...] = ()
+    may_skip: tuple[str, ...] = ()
+
+    @property
+    def gates(self) -> bool:
+        """Whether its cells count at the gate."""
+        return self.stage == "regression"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run before it ran."""
+
+    run_id: str
+    suite: str
+    owner: str | None
+    date: str
+    """UTC day of the scheduled start, YYYY-MM-DD."""
+    started_at: str
+    """UTC, ISO 8601 with Z."""
+    run_kind: str
+    trigger: str
+    model: str
+    judge: str | None
+    user: str | None
+    fingerprint: str
+    """Over the agent fingerprints of all cases."""
+    evaluators: tuple[PlannedEvaluator, ...]
+    cases: tuple[PlannedCase, ...]
+    gate: Mapping[str, Any]
+    timeout_s: float
+    limits: Mapping[str, int]
+    budget_nanousd: int | None = None
+    allow_unpriced: bool = False
+    parent: str | None = None
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    """The first case's ``Fingerprint``, part by part."""
+    price_table: str = ""
+    git_sha: str | None = None
+    nightgate: str = ""
+    seed: int = 0
+    live: bool = False
+    """Whether ``when: live`` evaluators take part."""
+    schema: int = PLAN_SCHEMA
+
+    def trials(self) -> Iterator[tuple[PlannedCase, int]]:
+        """All planned trials, in suite order."""
+        for case in self.cases:
+            for trial in range(case.trials):
+                yield case, trial
+
+    def cells(self) -> Iterator[tuple[PlannedCase, int, str]]:
+        """All planned cells, in suite order."""
+        for case, trial in self.trials():
+            for evaluator in case.evaluators:
+                yield case, trial, evaluator
+
+    @property
+    def trial_count(self) -> int:
+        """How many trials are planned."""
+        return sum(case.trials for case in self.cases)
+
+    @property
+    def cell_count(self) -> int:
+        """How many cells are planned."""
+        return sum(case.trials * len(case.evaluators) for case in self.cases)
+
+    def evaluator(self, name: str) -> PlannedEvaluator:
+        """The planned evaluator of that name."""
+        return next(planned for planned in self.evaluators if planned.name == name)
+
+    def to_json(self) -> bytes:
+        """The document ``runs/<run_id>/plan.json``."""
+        return canonical_json(asdict(self))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """Read the document again.
+
+        Raises:
+            InputError: If a newer nightgate wrote it.
+        """
+        if data.get("schema", 0) > PLAN_SCHEMA:
+            msg = f"plan schema {data['schema']} is newer than this nightgate knows ({PLAN_SCHEMA}): upgrade nightgate"
+            raise InputError(msg)
+        known = {f.name for f in fields(cls)}
+        values: dict[str, Any] = {key: value for key, value in data.items() if key in known}
+        values["evaluators"] = tuple(PlannedEvaluator(**e) for e in data["evaluators"])
+        values["cases"] = tuple(_planned_case(case) for case in data["cases"])
+        return cls(**values)
+
+
+def _planned_case(data: Mapping[str, Any]) -> PlannedCase:
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return PlannedCase(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """A share of a run's trials: what one task plays."""
+
+    run_id: str
+    suite: str
+    index: int
+    trials: tuple[tuple[str, int], ...]
+    """(case id, trial)."""
+
+
+def digest(value: Any) -> str:
+    """Sixteen hex digits of the canonical JSON of ``value``."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()[:16]
+
+
+def cut(plan: Plan, shards: int) -> tuple[Shard, ...]:
+    """Deal the trials over ``shards``; the trials of one case go to different ones.
+
+    Every planned trial is in exactly one shard; no shard is empty.
+    """
+    order = sorted(((trial, case.case_id) for case, trial in plan.trials()), key=lambda pair: pair[0])
+    count = max(1, min(shards, len(order)))
+    return tuple(
+        Shard(
+            run_id=plan.run_id,
+            suite=plan.suite,
+            index=index,
+            trials=tuple((case_id, trial) for trial, case_id in order[index::count]),
+        )
+        for index in range(count)
+    )
+
+
+def guess_facts(suite: Suite, name: str) -> EvaluatorFacts:
+    """What can be said of an evaluator without importing it; ``check`` plans with this."""
+    config = suite.evaluators.get(name)
+    known = None if config is not None and config.use is not None else known_evaluator(name)
+    return EvaluatorFacts(version=0, kind=known.kind if known is not None else "code")
+
+
+def threshold_of(suite: Suite, name: str, kind: str) -> str | None:
+    """The evaluator's threshold as decimal text: suite.yaml's, else the known one's, else its kind's."""
+    config = suite.evaluators.get(name)
+    if config is not None and config.threshold is not None:
+        return config.threshold
+    known = None if config is not None and config.use is not None else known_evaluator(name)
+    if known is not None:
+        return known.default_threshold
+    return {"code": CODE_THRESHOLD, "judge": JUDGE_THRESHOLD}.get(kind)
+
+
+def plan_cases(
+    suite: Suite,
+    *,
+    live: bool,
+    trials: int | None,
+    fingerprints: Mapping[str, str],
+) -> tuple[PlannedCase, ...]:
+    """The cases of a run with their evaluators and trials.
+
+    Args:
+        suite: Already filtered.
+        live: Whether ``when: live`` evaluators take part.
+        trials: Overrides the cases' own numbers.
+        fingerprints: Agent fingerprint by case id.
+    """
+    planned = []
+    for case in suite.cases:
+        names = evaluators_of(suite, case, live=live)
+        count = trials if trials is not None else suite.trials_of(case)
+        planned.append(
+            PlannedCase(
+                case_id=case.id,
+                case_hash=case_hash(case),
+                agent_fingerprint=fingerprints.get(case.id, ""),
+                layer=case.layer,
+                stage=case.stage,
+                trials=count,
+                evaluators=names,
+                family=case.family,
+                language=case.language,
+                tags=tuple(case.tags),
+                blocking=case.blocking,
+                require=tuple(name for name in case.require if name in names),
+                may_skip=tuple(case.may_skip),
+            )
+        )
+    return tuple(planned)
+
+
+def plan_evaluators(
+    suite: Suite,
+    cases: Collection[PlannedCase],
+    *,
+    judge: str | None,
+    facts: Mapping[str, EvaluatorFacts],
+) -> tuple[PlannedEvaluator, ...]:
+    """The evaluators that at least one case plans, in the order of report."""
+    default_coverage = suite.gate.min_coverage
+    planned = []
+    for name in evaluator_order(suite, cases):
+        known, config = facts[name], suite.evaluators.get(name)
+        is_judge = known.kind == "judge"
+        planned.append(
+            PlannedEvaluator(
+                name=name,
+                version=known.version,
+                kind=known.kind,
+                threshold=threshold_of(suite, name, known.kind),
+                min_coverage=(config.min_coverage if config is not None else None) or default_coverage,
+                judge_model=judge if is_judge else None,
+                judge_fingerprint=known.fingerprint if is_judge else None,
+            )
+        )
+    return tuple(planned)
+
+
+def evaluator_order(suite: Suite, cases: Collection[PlannedCase]) -> Sequence[str]:
+    """Names that some case plans: suite.yaml's order first, then as the cases ask for them."""
+    used = dict.fromkeys(name for case in cases for name in case.evaluators)
+    return (
+        *(name for name in suite.evaluators if name in used),
+        *(name for name in used if name not in suite.evaluators),
+    )
+
+
+def new_run_id(suite: str, started_at: datetime, salt: str) -> str:
+    """A run id that sorts by time: ``support-20261129t223000-1a2b3c``.
+
+    Args:
+        suite: Suite id; long ones are cut so that the id keeps to 64 characters.
+        started_at: In any zone.
+        salt: Six characters or so of ``[0-9a-z]``, from the caller's randomness.
+    """
+    stamp = started_at.astimezone(UTC).strftime("%Y%m%dt%H%M%S")
+    return f"{suite[: 64 - len(stamp) - len(salt) - 2].rstrip('-')}-{stamp}-{salt}"
+
+
+def utc_date(started_at: datetime) -> date:
+    """The UTC day under which a run's rows are filed."""
+    return started_at.astimezone(UTC).date()

@@ -1,0 +1,22 @@
+"""What calls cost, and the cap on it. Money is whole nano-dollars (1e-9 US dollars); unknown is None.
+
+Owns the price table (``prices.yaml``, dated, with sources), a call's exact cost and the run's
+budget. Knows no provider's library and no ledger.
+"""
+
+from nightgate.prices.budget import Budget, Reservation
+from nightgate.prices.costs import FREE, LongContext, Price, cost_nanousd, estimate_call_nanousd
+from nightgate.prices.table import PriceTable, is_local, on_loopback
+
+__all__ = [
+    "FREE",
+    "Budget",
+    "LongContext",
+    "Price",
+    "PriceTable",
+    "Reservation",
+    "cost_nanousd",
+    "estimate_call_nanousd",
+    "is_local",
+    "on_loopback",
+]

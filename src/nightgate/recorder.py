@@ -1,0 +1,163 @@
+"""Finished work made durable at once: a local journal, and groups in the store each second.
+
+Owns the order "written first, counted after". A killed process loses nothing that its journal
+holds; a lost machine loses at most the second that was not staged yet. While the store is away the
+groups wait here and the run goes on. Knows nothing of what a record means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from nightgate.errors import MissingError, StoreError
+from nightgate.ports import Store
+from nightgate.rows.groups import decode_group, encode_group
+from nightgate.rows.keys import staging_key, staging_prefix
+from nightgate.rows.records import encode_record
+
+GROUP_AGE_S = 1.0
+"""No finished trial waits longer for the store, unless the store is away."""
+_RETRY_S = 5.0
+_MAX_GROUP_BYTES = 8 * 1024 * 1024
+
+
+class Recorder:
+    """Appends records to the journal of one worker and stages them in groups.
+
+    Args:
+        store: Where groups go.
+        run_id: The run.
+        worker: Name of this writer within the run, ``[0-9a-z-]``.
+        epoch: Claim epoch: of several records of one trial the lowest epoch wins.
+        spool: Folder of the journals on this machine.
+    """
+
+    def __init__(self, store: Store, run_id: str, worker: str, epoch: int, spool: Path) -> None:
+        self._store, self._run_id = store, run_id
+        self._name = f"{epoch:06d}-{worker}"
+        self._path = spool / run_id / f"{self._name}.jsonl"
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._sequence = 0
+        self._fd = -1
+        self._wake = asyncio.Event()
+        self._flusher: asyncio.Task[None] | None = None
+        self.problem: str | None = None
+        """Why the store is away, while it is."""
+
+    async def __aenter__(self) -> Self:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._flusher = asyncio.create_task(self._flush_regularly())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._flusher is not None
+        self._flusher.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._flusher
+        try:
+            await self._flush(attempts=3)
+        except StoreError as away:
+            self.problem = str(away)
+        finally:
+            os.close(self._fd)
+        if not self._pending:
+            self._path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._path.parent.rmdir()
+
+    def write(self, *records: Any) -> None:
+        """Make records durable; when this returns a kill of the process loses none of them.
+
+        Raises:
+            OSError: If the journal cannot be written (disk full): the run must stop, not go on blind.
+        """
+        lines = [encode_record(record) for record in records]
+        data = b"".join(line + b"\n" for line in lines)
+        written = os.write(self._fd, data)
+        while written < len(data):
+            written += os.write(self._fd, data[written:])
+        self._pending += lines
+        self._pending_bytes += len(data)
+        if self._pending_bytes >= _MAX_GROUP_BYTES:
+            self._wake.set()
+
+    async def _flush_regularly(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), GROUP_AGE_S if self.problem is None else _RETRY_S)
+            self._wake.clear()
+            try:
+                await self._flush()
+            except StoreError as away:
+                self.problem = str(away)
+
+    async def _flush(self, attempts: int = 1) -> None:
+        while self._pending:
+            lines = self._pending[:]
+            key = staging_key(self._run_id, f"{self._name}-{self._sequence:06d}.jsonl.zst")
+            for attempt in range(1, attempts + 1):
+                try:
+                    await asyncio.to_thread(_stage, self._store, key, lines)
+                    break
+                except StoreError:
+                    if attempt == attempts:
+                        raise
+                    await asyncio.sleep(0.2 * attempt)
+            self._sequence += 1
+            del self._pending[: len(lines)]
+            self._pending_bytes = sum(map(len, self._pending))
+            self.problem = None
+
+
+def _stage(store: Store, key: str, lines: list[bytes]) -> None:
+    store.create(key, encode_group(lines))
+
+
+def next_epoch(store: Store, run_id: str) -> int:
+    """One more than the highest claim epoch that has staged anything."""
+    names = [key.rsplit("/", 1)[-1] for key in store.find(staging_prefix(run_id))]
+    return 1 + max((int(name.split("-", 1)[0]) for name in names if name[:6].isdigit()), default=0)
+
+
+def bring_up(store: Store, run_id: str, spool: Path) -> int:
+    """Stage what killed or cut-off processes of this machine left in their journals.
+
+    Returns:
+        How many journals were brought up. Running it twice stages the same objects.
+    """
+    folder = spool / run_id
+    journals = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    for journal in journals:
+        # The last line of a killed writer may be torn; all others end with a line feed.
+        lines = journal.read_bytes().split(b"\n")[:-1]
+        if lines:
+            key = staging_key(run_id, f"{journal.stem}-journal.jsonl.zst")
+            data = encode_group(lines)
+            if _differs(store, key, lines):
+                store.create(key, data)
+        journal.unlink()
+    if journals:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return len(journals)
+
+
+def _differs(store: Store, key: str, lines: list[bytes]) -> bool:
+    try:
+        return decode_group(store.read(key)) != lines
+    except MissingError:
+        return True
+
+
+def staged(store: Store, run_id: str) -> list[tuple[str, bytes]]:
+    """All staged groups of a run as (key, encoded bytes), by (claim epoch, object name)."""
+    return [(key, store.read(key)) for key in store.find(staging_prefix(run_id))]

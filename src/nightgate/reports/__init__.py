@@ -1,0 +1,1 @@
+"""What people and CI read of a run. Reports render summary documents; they decide nothing."""

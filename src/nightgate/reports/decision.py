@@ -1,0 +1,26 @@
+"""A gate's decision as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nightgate.gates import Decision
+from nightgate.reports.text import plain
+
+
+def render(decision: Decision) -> str:
+    """Verdict, then one line an evaluator."""
+    return "\n".join(_lines(decision))
+
+
+def _lines(decision: Decision) -> Iterator[str]:
+    yield f"{decision.verdict.value.upper()}  {decision.run_id}"
+    for evaluator in decision.evaluators:
+        if evaluator.text is not None:
+            yield plain(evaluator.text)
+        elif evaluator.verdict is not None:
+            tally = evaluator.tally
+            yield f"{evaluator.name}: {tally.passed} of {tally.planned} passed, wanted {evaluator.threshold}"
+        else:
+            yield f"{evaluator.name}: reported, does not gate"
+    yield from (plain(reason) for reason in decision.reasons)

@@ -1,0 +1,162 @@
+"""The end of a run as a person reads it: verdict, causes, flaky cases, money, what to do next.
+
+Owns the order and the wording; fits in 40 lines for a suite of 50 cases. Renders a summary
+document to plain lines, so that the same text serves a terminal, a log and a test.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nightgate.reports.text import plain
+
+_MOST_REASONS = 8
+_MOST_FLAKY = 6
+_MOST_FAMILIES = 4
+
+
+def render(summary: Mapping[str, Any], *, suite: str = "SUITE", store: str | None = None) -> str:
+    """All lines of a run's end.
+
+    Args:
+        summary: The summary document.
+        suite: The suite's path, for the command to go on with.
+        store: The store, where it is not the default one.
+    """
+    return "\n".join(_lines(summary, suite, store))
+
+
+def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[str]:
+    yield from _head(summary)
+    yield from _table(summary["evaluators"])
+    yield ""
+    yield f"{summary['verdict'].upper()}  {summary['suite']}  {_how_much(summary)}"
+    for finding in summary["findings"]:
+        yield plain(finding["text"])
+    yield from _reasons(summary.get("failures", ()))
+    yield from _flaky(summary["flaky"])
+    yield from _families(summary["families"])
+    yield _money(summary)
+    yield f"next: {_next(summary, shlex.quote(suite))}" + (f" --store {shlex.quote(store)}" if store else "")
+
+
+def _head(summary: Mapping[str, Any]) -> Iterator[str]:
+    trials, cells = summary["trials"], summary["cells"]
+    took = f" in {summary['wall_s']:.1f} s" if summary["wall_s"] is not None else ""
+    yield f"run {summary['run_id']}: {trials['completed']} of {trials['planned']} trials completed{took}"
+    holes = [
+        f"{count} {name.replace('_', ' ')}"
+        for name, count in trials.items()
+        if count and name not in ("planned", "completed")
+    ]
+    if holes:
+        yield f"  trials: {', '.join(holes)}"
+    open_cells = [f"{cells[name]} {name.replace('_', ' ')}" for name in _HOLES if cells[name]]
+    if open_cells:
+        yield f"  cells: {cells['planned']} planned, {', '.join(open_cells)}"
+
+
+_HOLES = ("not_applicable", "error", "skipped")
+
+
+def _table(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not evaluators:
+        return
+    rows = [("evaluator", "rate", "95% interval", "passed", "wanted", "covered", "pass^k")]
+    rows += [_row(evaluator) for evaluator in evaluators]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _row(evaluator: Mapping[str, Any]) -> tuple[str, ...]:
+    rate, interval, coverage = evaluator["pass_rate"], evaluator["interval"], evaluator["coverage"]
+    largest = max(evaluator["pass_k"], key=int, default="1")
+    reliable = evaluator["pass_k"].get(largest)
+    mean = evaluator["mean_score"]
+    shown = _percent(rate) if rate is not None else (f"mean {mean:.3g}" if mean is not None else "-")
+    return (
+        plain(str(evaluator["name"]), 40),
+        shown,
+        f"[{interval[0]:.0%}, {interval[1]:.0%}]" if interval is not None else "-",
+        f"{evaluator['passed']} of {evaluator['planned']}",
+        str(evaluator["threshold"]) if evaluator["threshold"] is not None else "-",
+        _percent(coverage) if coverage is not None else "-",
+        f"{reliable:.2f} (k={largest})" if reliable is not None and int(largest) > 1 else "-",
+    )
+
+
+def _percent(share: float) -> str:
+    """Whole percents, but never 100% for less than all nor 0% for more than nothing."""
+    whole = f"{share:.0%}"
+    return f"{share:.2%}" if (whole == "100%" and share < 1) or (whole == "0%" and share > 0) else whole
+
+
+def _how_much(summary: Mapping[str, Any]) -> str:
+    if not summary["complete"]:
+        why = {"budget": "stopped by the budget", "cancelled": "interrupted"}.get(summary["stopped"] or "", "open")
+        return f"({why}: the run is incomplete)"
+    return f"({summary['model']}" + (f", judge {summary['judge']})" if _judged(summary) else ")")
+
+
+def _judged(summary: Mapping[str, Any]) -> bool:
+    return any(used for used in summary["tokens"]["judge"].values()) or summary.get("judged", False)
+
+
+def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for failure in failures[:_MOST_REASONS]:
+        blame = f" ({failure['blame']})" if failure["status"] == "error" and failure["blame"] else ""
+        times = f" x{failure['count']}" if failure["count"] > 1 else ""
+        yield (
+            f"  {failure['status']}{blame}{times} {plain(failure['case'], 60)} "
+            f"{failure['evaluator']}: {plain(failure['reason'], 160)}"
+        )
+    if len(failures) > _MOST_REASONS:
+        yield f"  and {len(failures) - _MOST_REASONS} more in the rows"
+
+
+def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for case in flaky[:_MOST_FLAKY]:
+        yield f"FLAKY {case['passed']}/{case['judged']} {plain(case['case'], 60)} ({case['evaluator']})"
+    if len(flaky) > _MOST_FLAKY:
+        yield f"and {len(flaky) - _MOST_FLAKY} more flaky"
+
+
+def _families(families: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    split = {name: row for name, row in families.items() if len(set(row.values())) > 1}
+    for name, row in list(split.items())[:_MOST_FAMILIES]:
+        yield f"family {plain(name)}: " + ", ".join(f"{language} {outcome}" for language, outcome in row.items())
+
+
+def _money(summary: Mapping[str, Any]) -> str:
+    cost, calls = summary["cost_usd"], summary["calls"]
+    parts = [
+        f"{role} {_usd(cost[role], cost['at_least'][role])}"
+        for role in ("agent", "judge", "user")
+        if cost[role] is None or cost[role] or role != "user"
+    ]
+    retried = f", {calls['retries']} retried" if calls["retries"] else ""
+    unpriced = f", {cost['unpriced_calls']} of unknown cost" if cost["unpriced_calls"] else ""
+    total = _usd(cost["total"], cost["at_least"]["total"])
+    return f"cost: {', '.join(parts)}, total {total} ({calls['total']} calls{retried}{unpriced})"
+
+
+def _usd(amount: float | None, at_least: float) -> str:
+    if amount is None:
+        return f"unknown (at least ${at_least:.4f})"
+    return f"${amount:.4f}"
+
+
+def _next(summary: Mapping[str, Any], suite: str) -> str:
+    if not summary["complete"]:
+        return f"nightgate run {suite} --resume {summary['run_id']}"
+    if summary["exit_code"] == 0:
+        return f"nightgate runs {summary['suite']}"
+    failed = [case for evaluator in summary["evaluators"] for case in evaluator["failed_cases"]]
+    if failed:
+        # A glob means its own text too, so that any id can be named here.
+        model = f" --model {shlex.quote(str(summary['model']))}"
+        return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{model}"
+    return f"nightgate gate {summary['run_id']}"

@@ -1,0 +1,156 @@
+"""What somebody asked for: one run, in words that travel through a command line, Prefect or Python.
+
+Owns the fields of a request and their defaults from ``NIGHTGATE_*``. Every value is text or a plain
+number, because requests travel as flow parameters. Knows no suite and no store.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from nightgate.errors import InputError
+
+DEFAULT_STORE = "./.nightgate"
+DEFAULT_CONCURRENCY = 10
+_PREFIX = "NIGHTGATE_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One run of one suite."""
+
+    suite: str
+    """Path of the suite's folder."""
+    store: str = DEFAULT_STORE
+    live: bool = False
+    model: str | None = None
+    judge: str | None = None
+    user: str | None = None
+    trials: int | None = None
+    case: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    layer: tuple[str, ...] = ()
+    stage: tuple[str, ...] = ()
+    run_id: str | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    judge_concurrency: int = DEFAULT_CONCURRENCY
+    budget_usd: str | None = None
+    """Decimal text; None leaves it to the suite."""
+    seed: int = 0
+    resume: str | None = None
+    prices: str | None = None
+    allow_unpriced: bool = False
+    alerts: bool = True
+    trigger: str = "manual"
+    spool: str | None = None
+    """Folder of the journals on this machine; None: beside the store, or ./.nightgate/spool."""
+
+    @classmethod
+    def make(cls, suite: str | Path, values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> RunRequest:
+        """A request from what was given, with ``NIGHTGATE_*`` for what was not.
+
+        Args:
+            suite: Path of the suite.
+            values: Given values by field; None means not given.
+            environ: Defaults to the process's.
+
+        Raises:
+            InputError: If a value is of the wrong kind.
+        """
+        given = {name: value for name, value in values.items() if value is not None}
+        merged = {**_from_environ(os.environ if environ is None else environ), **given}
+        request = cls(suite=str(suite), **merged)
+        for name in ("concurrency", "judge_concurrency", "trials"):
+            number = getattr(request, name)
+            if number is not None and number < 1:
+                msg = f"--{name.replace('_', '-')} {number}: must be at least 1"
+                raise InputError(msg)
+        request.budget_nanousd(None)
+        return request
+
+    def budget_nanousd(self, suite_usd: Decimal | str | None) -> int | None:
+        """The run's cap in nano-dollars: the request's, else the suite's, else none.
+
+        Raises:
+            InputError: If the text is no amount of money.
+        """
+        text = self.budget_usd if self.budget_usd is not None else suite_usd
+        if text is None:
+            return None
+        try:
+            amount = Decimal(str(text))
+        except InvalidOperation as error:
+            msg = f"--budget-usd {text!r}: write a decimal number of US dollars, as in 2.50"
+            raise InputError(msg) from error
+        if not amount.is_finite() or amount < 0:
+            msg = f"--budget-usd {text!r}: must be 0 or more"
+            raise InputError(msg)
+        return int(amount * 1_000_000_000)
+
+    def parameters(self) -> dict[str, Any]:
+        """As flow parameters: plain JSON."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def of_parameters(cls, data: Mapping[str, Any]) -> RunRequest:
+        """A request from flow parameters."""
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(data) - known)
+        if unknown:
+            msg = f"unknown run parameters: {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+            raise InputError(msg)
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+    def named(self, run_id: str) -> RunRequest:
+        """The same request with its run id fixed."""
+        return replace(self, run_id=run_id)
+
+    @property
+    def spool_folder(self) -> Path:
+        """Where journals of unfinished work lie on this machine."""
+        if self.spool is not None:
+            return Path(self.spool)
+        if "://" in self.store:
+            return Path(DEFAULT_STORE) / "spool"
+        return Path(self.store) / "spool"
+
+
+def default_store(environ: Mapping[str, str] | None = None) -> str:
+    """The store when none is named: ``NIGHTGATE_STORE``, else a folder here."""
+    return (os.environ if environ is None else environ).get(f"{_PREFIX}STORE") or DEFAULT_STORE
+
+
+_TEXTS = ("store", "model", "judge", "user", "prices", "trigger", "spool", "budget_usd")
+_NUMBERS = ("trials", "concurrency", "judge_concurrency", "seed")
+_FLAGS = ("live", "allow_unpriced", "alerts")
+_LISTS = ("case", "tag", "layer", "stage")
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Settings that the environment gives; empty text means not given."""
+    found: dict[str, Any] = {}
+    for name in (*_TEXTS, *_NUMBERS, *_FLAGS, *_LISTS):
+        text = environ.get(f"{_PREFIX}{name.upper()}", "")
+        if not text:
+            continue
+        if name in _NUMBERS:
+            try:
+                found[name] = int(text)
+            except ValueError as error:
+                msg = f"{_PREFIX}{name.upper()}={text!r}: write a whole number"
+                raise InputError(msg) from error
+        elif name in _FLAGS:
+            if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+                msg = f"{_PREFIX}{name.upper()}={text!r}: write true or false"
+                raise InputError(msg)
+            found[name] = text.lower() in ("1", "true", "yes", "on")
+        elif name in _LISTS:
+            found[name] = tuple(part.strip() for part in text.split(",") if part.strip())
+        else:
+            found[name] = text
+    return found

@@ -1,0 +1,236 @@
+"""A shard: many trials and their judgements in one event loop.
+
+Owns the fan-out: a window of agent trials, a separate one of judgements that never holds an agent
+slot, and the order in which things become durable (a trial before its judgements are counted).
+Memory stays flat: trials are built when a slot is free and let go when their cells are written.
+Knows no store beyond its ``Recorder`` and no decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from nightgate.calls import Role
+from nightgate.cases import Case, Suite
+from nightgate.errors import BudgetError
+from nightgate.evaluators.registry import Registered
+from nightgate.judging import judge
+from nightgate.plans import Plan, PlannedCase, Shard
+from nightgate.playing import play
+from nightgate.ports import AgentFactory, Models
+from nightgate.recorder import Recorder
+from nightgate.scores import Cell
+from nightgate.trials import Trial
+
+_BACKLOG = 8
+"""Finished trials waiting for judges, as a multiple of the judge window, before agents pause."""
+
+
+@dataclass(slots=True)
+class Stop:
+    """Why nothing new may start; set once."""
+
+    reason: str | None = None
+    """budget or cancelled."""
+
+    _cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __call__(self, reason: str) -> None:
+        """Stop for ``reason``, unless something stopped the run already; cancelled outranks budget."""
+        if self.reason is None or reason == "cancelled":
+            self.reason = reason
+        if reason == "cancelled":
+            self._cancelled.set()
+
+    async def wait_cancelled(self) -> None:
+        """Return once a person or the machine stopped the run."""
+        await self._cancelled.wait()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What is in the store already: a resumed run plays and judges only the rest."""
+
+    trials: Mapping[tuple[str, int], Callable[[], Trial]] = field(default_factory=dict)
+    """How to read a finished trial again, by (case id, trial)."""
+    cells: Collection[tuple[str, int, str]] = frozenset()
+    plays: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    """How often a trial was begun before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """Everything a shard needs to work."""
+
+    plan: Plan
+    suite: Suite
+    factory: AgentFactory
+    models: Models
+    evaluators: Mapping[str, Registered]
+    recorder: Recorder
+    slots: asyncio.Semaphore
+    """Agent trials in flight, shared by all shards of this process."""
+    judge_slots: asyncio.Semaphore
+    """Judgements in flight, likewise."""
+    concurrency: int = 10
+    judge_concurrency: int = 10
+    stop: Stop = field(default_factory=Stop)
+    on_trial: Callable[[Trial], None] = lambda _: None
+    on_cell: Callable[[Cell], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What travels back from a shard: counts, never payloads."""
+
+    shard: int
+    trials: int
+    cells: int
+    stopped: str | None
+    staged: str | None
+    """Why records wait on this machine, when the store is away."""
+
+
+async def run_shard(shop: Workshop, shard: Shard, done: Done | None = None) -> Receipt:
+    """Play and judge all trials of a shard that are not done yet.
+
+    Raises:
+        InputError: If the factory cannot be used (found before a call is made).
+        OSError: If the journal cannot be written.
+    """
+    return await _ShardRun(shop, shard, done or Done()).run()
+
+
+def size_executor(threads: int) -> None:
+    """Give the running loop threads enough: the default has six on two cores, and sync tools, sync
+    judges and Bedrock all live in it."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(max_workers=threads, thread_name_prefix="nightgate"))
+
+
+class _ShardRun:
+    def __init__(self, shop: Workshop, shard: Shard, done: Done) -> None:
+        self.shop, self.shard, self.done = shop, shard, done
+        self.cases: dict[str, Case] = {case.id: case for case in shop.suite.cases}
+        self.planned: dict[str, PlannedCase] = {case.case_id: case for case in shop.plan.cases}
+        self.backlog = asyncio.Semaphore(max(1, shop.judge_concurrency) * _BACKLOG)
+        self.judging: set[asyncio.Task[None]] = set()
+        self.trials = self.cells = 0
+
+    async def run(self) -> Receipt:
+        queue = iter(self.shard.trials)
+        workers = min(self.shop.concurrency, len(self.shard.trials))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(max(1, workers)):
+                    group.create_task(self._work(queue))
+            while self.judging:
+                await asyncio.gather(*self.judging)
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None
+        finally:
+            for task in self.judging:
+                task.cancel()
+        return Receipt(
+            shard=self.shard.index,
+            trials=self.trials,
+            cells=self.cells,
+            stopped=self.shop.stop.reason,
+            staged=self.shop.recorder.problem,
+        )
+
+    async def _work(self, queue: Iterator[tuple[str, int]]) -> None:
+        """One agent slot: play, write, hand over to the judges, next."""
+        for case_id, number in queue:
+            if self.shop.stop.reason is not None:
+                return
+            known = self.done.trials.get((case_id, number))
+            if known is None:
+                async with self.shop.slots:
+                    trial = await self._play(case_id, number)
+                if trial is None:
+                    return
+            else:
+                trial = await asyncio.to_thread(known)
+            cells = [cell for name in self._missing(trial, quick=True) if (cell := await self._judge(trial, name))]
+            self._write(trial if known is None else None, cells)
+            await self._hand_over(trial)
+
+    async def _play(self, case_id: str, number: int) -> Trial | None:
+        """The trial's record; None when the budget stopped it."""
+        shop = self.shop
+        if shop.stop.reason is not None:
+            return None
+        try:
+            return await play(
+                shop.plan,
+                self.planned[case_id],
+                self.cases[case_id],
+                number,
+                factory=shop.factory,
+                model=shop.models.build(shop.plan.model, Role.AGENT),
+                attempt=1 + self.done.plays.get((case_id, number), 0),
+            )
+        except BudgetError:
+            shop.stop("budget")
+            return None
+
+    def _missing(self, trial: Trial, *, quick: bool) -> Iterator[str]:
+        """Planned evaluators of a trial without a finding: the quick ones of ours, or all others."""
+        case_id, number = trial.key.case_id, trial.key.trial
+        for name in self.planned[case_id].evaluators:
+            is_quick = self.shop.plan.evaluator(name).kind != "judge" and self.shop.evaluators[name].inline
+            if is_quick is quick and (case_id, number, name) not in self.done.cells:
+                yield name
+
+    async def _hand_over(self, trial: Trial) -> None:
+        """Start the judgements of a trial beside the agents; wait only when judges fall far behind."""
+        names = list(self._missing(trial, quick=False))
+        if not names:
+            return
+        await self.backlog.acquire()
+        task = asyncio.create_task(self._judge_all(trial, names))
+        self.judging.add(task)
+        task.add_done_callback(self._judged)
+
+    def _judged(self, task: asyncio.Task[None]) -> None:
+        self.judging.discard(task)
+        self.backlog.release()
+
+    async def _judge_all(self, trial: Trial, names: list[str]) -> None:
+        """The judges of one trial, in parallel."""
+
+        async def one(name: str) -> None:
+            async with self.shop.judge_slots:
+                if self.shop.stop.reason is not None:
+                    return
+                cell = await self._judge(trial, name)
+            if cell is None:
+                self.shop.stop("budget")
+            else:
+                self._write(None, [cell])
+
+        await asyncio.gather(*(one(name) for name in names))
+
+    async def _judge(self, trial: Trial, name: str) -> Cell | None:
+        return await judge(
+            trial,
+            self.cases[trial.key.case_id],
+            self.shop.plan.evaluator(name),
+            self.shop.evaluators[name],
+            timeout_s=self.shop.plan.timeout_s,
+        )
+
+    def _write(self, trial: Trial | None, cells: list[Cell]) -> None:
+        if trial is not None:
+            self.shop.recorder.write(trial, *cells)
+            self.trials += 1
+            self.shop.on_trial(trial)
+        elif cells:
+            self.shop.recorder.write(*cells)
+        self.cells += len(cells)
+        for cell in cells:
+            self.shop.on_cell(cell)

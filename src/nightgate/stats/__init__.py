@@ -1,0 +1,59 @@
+"""The arithmetic: numbers in, numbers out.
+
+Owns every formula: exact gate, intervals, standard errors, pass^k, paired tests. Knows no cases, rows,
+files or settings, and imports nothing else of nightgate. Importing it loads neither scipy nor numpy.
+"""
+
+from nightgate.stats._counts import CaseCounts
+from nightgate.stats.clustered import (
+    VarianceParts,
+    clustered_se,
+    clustered_variance,
+    independent_se,
+    rerun_se,
+    variance_parts,
+)
+from nightgate.stats.exact import (
+    Verdict,
+    bounds_verdict,
+    parse_threshold,
+    passes_needed,
+    percent_beside,
+    rate_bounds,
+)
+from nightgate.stats.intervals import clopper_pearson, clustered_interval, jeffreys, wilson
+from nightgate.stats.paired import PairedChange, case_differences, holm, mcnemar_p, paired_t, sign_flip_p
+from nightgate.stats.passk import cases_short_of, pass_at_k, pass_hat_k, pass_hat_ks
+from nightgate.stats.power import smallest_visible_change, visible_change
+
+__all__ = [
+    "CaseCounts",
+    "PairedChange",
+    "VarianceParts",
+    "Verdict",
+    "bounds_verdict",
+    "case_differences",
+    "cases_short_of",
+    "clopper_pearson",
+    "clustered_interval",
+    "clustered_se",
+    "clustered_variance",
+    "holm",
+    "independent_se",
+    "jeffreys",
+    "mcnemar_p",
+    "paired_t",
+    "parse_threshold",
+    "pass_at_k",
+    "pass_hat_k",
+    "pass_hat_ks",
+    "passes_needed",
+    "percent_beside",
+    "rate_bounds",
+    "rerun_se",
+    "sign_flip_p",
+    "smallest_visible_change",
+    "variance_parts",
+    "visible_change",
+    "wilson",
+]

@@ -1,0 +1,312 @@
+"""The last paid step: from staged records to committed rows.
+
+Owns the commit: parts first, the manifest last and once. Two finishers of one run write the same
+objects, because parts are sorted and hold nothing that a finisher invents. An unfinished run gets
+no manifest; its summary says what is missing. Knows no adapter.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from nightgate.errors import MissingError
+from nightgate.gates import Decision, decide
+from nightgate.plans import Plan, PlannedCase
+from nightgate.ports import Store
+from nightgate.rows import keys
+from nightgate.rows.facts import CaseFacts, RunFacts, call_row, score_row, trial_row
+from nightgate.rows.manifests import Manifest, PartRef
+from nightgate.rows.parts import Part, encode_part, encode_parts
+from nightgate.rows.redaction import redact_text
+from nightgate.rows.schemas import CALLS, SCORES, SUMMARIES, TABLES, TRIALS
+from nightgate.rows.tables import calls_table, scores_table, summaries_table, trials_table
+from nightgate.rows.transcripts import encode_transcripts
+from nightgate.scores import Cell, Status
+from nightgate.steps.collecting import Collected, collect
+from nightgate.steps.documents import document
+from nightgate.summaries import Ledger, Summary, Tallies, tally
+from nightgate.trials import Ending, Trial
+
+_BATCH_TRIALS = 2000
+"""Trials that are unpacked at a time: the finisher's memory does not grow with the run."""
+
+
+_MOST_FAILURES = 200
+_MOST_REASON = 500
+_TOLD = (Status.FAIL, Status.ERROR, Status.NOT_APPLICABLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a run came to."""
+
+    summary: Summary
+    decision: Decision
+    tallies: Tallies
+
+
+def load_plan(store: Store, run_id: str) -> Plan:
+    """The frozen plan of a run.
+
+    Raises:
+        MissingError: If there is no such run.
+    """
+    try:
+        data = store.read(keys.plan_key(keys.checked_id(run_id)))
+    except MissingError as error:
+        msg = f"no run {run_id!r} in {store.uri}; `nightgate runs SUITE` lists what is stored"
+        raise MissingError(msg) from error
+    return Plan.from_json(json.loads(data))
+
+
+def finish_run(
+    store: Store, run_id: str, *, stopped: str | None = None, wall_s: float | None = None
+) -> Finished:
+    """Commit a run if all of it is there, and write its summary either way.
+
+    Args:
+        store: Where the run lies.
+        run_id: The run.
+        stopped: Why it stopped early: budget or cancelled.
+        wall_s: Seconds from start to now, where the caller knows them.
+
+    Raises:
+        StoreError: If the store refused; nothing is lost, the same call finishes the run later.
+    """
+    plan = load_plan(store, run_id)
+    found = collect(store, run_id)
+    complete = all((case.case_id, n) in found.trials for case, n in plan.trials()) and all(
+        (case.case_id, n, name) in found.cells for case, n, name in plan.cells()
+    )
+    writer = _Writer(store, plan, found, commit=complete)
+    writer.write()
+    tallies = tally(plan, writer.counted)
+    decision = decide(tallies, complete=complete)
+    if complete:
+        writer.commit(tallies, decision)
+    summary = document(
+        plan,
+        tallies,
+        decision,
+        writer.ledger,
+        writer.endings,
+        failures=list(writer.failures.values()),
+        complete=complete,
+        stopped=stopped,
+        wall_s=wall_s,
+    )
+    store.replace(keys.summary_key(run_id), json.dumps(summary.as_dict(), ensure_ascii=False, indent=1).encode())
+    return Finished(summary=summary, decision=decision, tallies=tallies)
+
+
+def facts_of(plan: Plan) -> RunFacts:
+    """What all rows of a run share."""
+    return RunFacts(
+        run_id=plan.run_id,
+        suite=plan.suite,
+        date=date.fromisoformat(plan.date),
+        agent_model=plan.model,
+        agent_fingerprint=plan.fingerprint,
+        run_kind=plan.run_kind,
+        trigger=plan.trigger,
+        git_sha=plan.git_sha,
+        price_table=plan.price_table,
+    )
+
+
+def case_facts(case: PlannedCase) -> CaseFacts:
+    """What all rows of a case share."""
+    return CaseFacts(
+        case_id=case.case_id,
+        case_hash=case.case_hash,
+        family=case.family,
+        layer=case.layer,
+        stage=case.stage,
+        language=case.language,
+        tags=case.tags,
+        blocking=case.blocking,
+    )
+
+
+class _Writer:
+    """One pass over the accepted records, in batches: rows out, counts kept."""
+
+    def __init__(self, store: Store, plan: Plan, found: Collected, *, commit: bool) -> None:
+        self.store, self.plan, self.found, self.committing = store, plan, found, commit
+        self.facts = facts_of(plan)
+        self.refs: list[PartRef] = []
+        self.counted: list[tuple[str, str, str, str | None, float | None]] = []
+        self.endings: dict[Ending, int] = {}
+        self.ledger = Ledger()
+        self.failures: dict[tuple[str, str, str], dict[str, Any]] = {}
+
+    def write(self) -> None:
+        """Put all parts; count everything on the way."""
+        # By number first: that is the order in which trials were played, so a batch touches few groups.
+        order = sorted(self.plan.trials(), key=lambda pair: pair[1])
+        for batch in _batched(order, _BATCH_TRIALS):
+            self._write_trials(batch)
+            self._write_scores(batch)
+        self._write_calls()
+
+    def _write_trials(self, batch: Sequence[tuple[PlannedCase, int]]) -> None:
+        played: list[tuple[Trial, PlannedCase]] = []
+        for case, number in batch:
+            if (case.case_id, number) in self.found.trials:
+                trial = self.found.trial(case.case_id, number)
+                self.endings[trial.ending] = self.endings.get(trial.ending, 0) + 1
+                if self.committing:
+                    played.append((trial, case))
+        if not played:
+            return
+        transcripts = encode_transcripts((trial for trial, _ in played), self.facts)
+        self._put(keys.TRANSCRIPTS, transcripts.parts)
+        rows = (
+            trial_row(
+                trial,
+                replace(self.facts, agent_fingerprint=case.agent_fingerprint),
+                case_facts(case),
+                transcript=transcripts.refs.get((case.case_id, trial.key.trial, trial.attempt)),
+            )
+            for trial, case in played
+        )
+        self._put(keys.TRIALS, encode_parts(trials_table(rows), TRIALS))
+
+    def _write_scores(self, batch: Sequence[tuple[PlannedCase, int]]) -> None:
+        rows: list[dict[str, Any]] = []
+        thresholds = {e.name: e.threshold for e in self.plan.evaluators}
+        for case, name, cell in self._cells(batch):
+            score = cell.score
+            blame = score.blame.value if score.blame is not None else None
+            self.counted.append((case.case_id, name, score.status.value, blame, score.score))
+            if score.status in _TOLD:
+                self._tell(case.case_id, name, cell)
+            if self.committing:
+                facts = replace(self.facts, agent_fingerprint=case.agent_fingerprint)
+                threshold = thresholds[name]
+                rows.append(score_row(cell, facts, case_facts(case), threshold=threshold))
+        if rows:
+            self._put(keys.SCORES, encode_parts(scores_table(rows), SCORES))
+
+    def _tell(self, case_id: str, evaluator: str, cell: Cell) -> None:
+        """Keep the first reason of each case, evaluator and status; people read these first."""
+        score = cell.score
+        known = self.failures.get((case_id, evaluator, score.status.value))
+        if known is not None:
+            known["count"] += 1
+        elif len(self.failures) < _MOST_FAILURES:
+            self.failures[case_id, evaluator, score.status.value] = {
+                "case": case_id,
+                "evaluator": evaluator,
+                "status": score.status.value,
+                "blame": score.blame.value if score.blame is not None else None,
+                "trial": cell.trial,
+                "count": 1,
+                "reason": redact_text(score.reason[:_MOST_REASON]),
+            }
+
+    def _cells(self, batch: Iterable[tuple[PlannedCase, int]]) -> Iterator[tuple[PlannedCase, str, Cell]]:
+        for case, number in batch:
+            for name in case.evaluators:
+                cell = self.found.cell(case.case_id, number, name)
+                if cell is not None:
+                    yield case, name, cell
+
+    def _write_calls(self) -> None:
+        calls = self.found.calls()
+        for call in calls:
+            self.ledger.add(call.role, call.cost_nanousd, call.usage, attempt=call.attempt, late=call.late)
+        if self.committing:
+            for batch in _batched(calls, 4 * _BATCH_TRIALS):
+                table = calls_table(call_row(call, self.facts) for call in batch)
+                self._put(keys.CALLS, encode_parts(table, CALLS))
+
+    def _put(self, table: str, parts: Iterable[Part]) -> None:
+        for part in parts:
+            key = keys.part_key(table, self.plan.suite, self.facts.date, self.plan.run_id, part.name)
+            self._put_as(table, key, part)
+
+    def _put_as(self, table: str, key: str, part: Part) -> None:
+        self.store.create(key, part.data)
+        self.refs.append(
+            PartRef(table=table, key=key, rows=part.rows, bytes=len(part.data), sha256=part.sha256)
+        )
+
+    def commit(self, tallies: Tallies, decision: Decision) -> None:
+        """Summaries, then the manifest; staging goes last, it is all in the parts."""
+        table = summaries_table(_summary_rows(tallies, self.facts))
+        key = keys.summaries_key(self.plan.suite, self.facts.date, self.plan.run_id)
+        self._put_as(keys.SUMMARIES, key, encode_part(table, SUMMARIES))
+        started = datetime.fromisoformat(self.plan.started_at).astimezone(UTC)
+        manifest = Manifest(
+            run_id=self.plan.run_id,
+            suite=self.plan.suite,
+            date=self.facts.date,
+            run_kind=self.plan.run_kind,
+            started_at=started,
+            schemas={name: schema.version for name, schema in TABLES.items()},
+            parts=tuple(self.refs),
+            facts={
+                "trials": self.plan.trial_count,
+                "cells": self.plan.cell_count,
+                "verdict": decision.verdict.value,
+                "model": self.plan.model,
+                "judge": self.plan.judge,
+                "fingerprint": self.plan.fingerprint,
+            },
+        )
+        self.store.create(manifest.key, manifest.to_json())
+        self.store.delete(self.store.find(keys.staging_prefix(self.plan.run_id)))
+
+
+def _summary_rows(tallies: Tallies, facts: RunFacts) -> Iterator[dict[str, Any]]:
+    plan = tallies.plan
+    planned = {e.name: e for e in plan.evaluators}
+    for case in plan.cases:
+        for name in case.evaluators:
+            found, evaluator = tallies.cells[case.case_id, name], planned[name]
+            yield {
+                "run_id": facts.run_id,
+                "suite": facts.suite,
+                "date": facts.date,
+                "case_id": case.case_id,
+                "case_hash": case.case_hash,
+                "family": case.family,
+                "layer": case.layer,
+                "stage": case.stage,
+                "language": case.language,
+                "blocking": case.blocking,
+                "evaluator": name,
+                "evaluator_version": evaluator.version,
+                "threshold": evaluator.threshold,
+                "judge_fingerprint": evaluator.judge_fingerprint,
+                "agent_model": facts.agent_model,
+                "agent_fingerprint": case.agent_fingerprint,
+                **found.counts(),
+                "not_applicable_allowed": found.allowed,
+                "curtailed": found.curtailed,
+                "score_sum": math.fsum(found.scores) if found.scores else None,
+                "score_count": len(found.scores),
+                "run_kind": facts.run_kind,
+                "trigger": facts.trigger,
+                "started_at": datetime.fromisoformat(plan.started_at).astimezone(UTC),
+            }
+
+
+def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    iterator = iter(items)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def flaky_of(store: Store, run_id: str) -> list[dict[str, Any]]:
+    """Cases with both outcomes, from the run's stored summary."""
+    data = json.loads(store.read(keys.summary_key(run_id)))
+    flaky: list[dict[str, Any]] = data["flaky"]
+    return flaky

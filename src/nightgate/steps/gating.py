@@ -1,0 +1,110 @@
+"""The gate on stored rows: the same answer on any day, also with other thresholds.
+
+Owns which stored objects a decision is made from: the plan, the manifest and the score parts that
+it names, each checked against its digest and row count. Knows no adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+
+from nightgate.cases import Suite
+from nightgate.errors import DamagedError, MissingError
+from nightgate.gates import Decision, decide
+from nightgate.plans import Plan, threshold_of
+from nightgate.ports import Store
+from nightgate.rows import keys
+from nightgate.rows.manifests import Manifest
+from nightgate.rows.parts import decode_part
+from nightgate.rows.schemas import SCORES
+from nightgate.rows.tables import table_rows
+from nightgate.steps.collecting import collect
+from nightgate.steps.finishing import load_plan
+from nightgate.summaries import Tallies, tally
+
+_COLUMNS = ("case_id", "evaluator", "status", "blame", "score")
+
+CountedRow = tuple[str, str, str, str | None, float | None]
+
+
+def gate_run(store: Store, run_id: str, suite: Suite | None = None) -> Decision:
+    """Decide on a run from its stored rows.
+
+    Args:
+        store: Where the run lies.
+        run_id: The run.
+        suite: Decide with this suite's thresholds and gate instead of the plan's.
+
+    Raises:
+        MissingError: If there is no such run.
+        DamagedError: If its rows are not those that were committed.
+    """
+    tallies, complete = tallies_of(store, run_id, suite)
+    return decide(tallies, complete=complete)
+
+
+def tallies_of(store: Store, run_id: str, suite: Suite | None = None) -> tuple[Tallies, bool]:
+    """A run's counts, and whether it is committed."""
+    plan = load_plan(store, run_id)
+    if suite is not None:
+        plan = with_rules_of(plan, suite)
+    manifest = manifest_of(store, plan)
+    if manifest is None:
+        found = collect(store, run_id)
+        cells = (found.cell(*key) for key in found.cells)
+        rows = [
+            (c.case_id, c.score.evaluator, c.score.status.value, c.score.blame and c.score.blame.value, c.score.score)
+            for c in cells
+            if c is not None
+        ]
+        return tally(plan, rows), False
+    if manifest.rows(keys.SCORES) != plan.cell_count:
+        msg = (
+            f"run {run_id}: the manifest counts {manifest.rows(keys.SCORES)} score rows, "
+            f"the plan {plan.cell_count} cells"
+        )
+        raise DamagedError(msg)
+    return tally(plan, score_rows(store, manifest)), True
+
+
+def manifest_of(store: Store, plan: Plan) -> Manifest | None:
+    """The run's commit; None while it is open."""
+    try:
+        data = store.read(keys.manifest_key(plan.suite, date.fromisoformat(plan.date), plan.run_id))
+    except MissingError:
+        return None
+    return Manifest.from_json(data)
+
+
+def score_rows(store: Store, manifest: Manifest) -> Iterator[CountedRow]:
+    """What the gate reads of each score row, from the parts that the manifest names."""
+    for part in manifest.of(keys.SCORES):
+        try:
+            data = store.read(part.key)
+        except MissingError as error:
+            msg = f"run {manifest.run_id}: part {part.key} is gone, the manifest names it"
+            raise DamagedError(msg) from error
+        table = decode_part(data, SCORES, rows=part.rows, nbytes=part.bytes, sha256=part.sha256)
+        for row in table_rows(table, _COLUMNS):
+            yield row["case_id"], row["evaluator"], row["status"], row["blame"], row["score"]
+
+
+def with_rules_of(plan: Plan, suite: Suite) -> Plan:
+    """The plan with another suite's thresholds and gate: "what if"."""
+    evaluators = tuple(
+        replace(
+            planned,
+            threshold=threshold_of(suite, planned.name, planned.kind),
+            min_coverage=_coverage(suite, planned.name),
+        )
+        for planned in plan.evaluators
+    )
+    return replace(plan, evaluators=evaluators, gate=suite.gate.model_dump(mode="json"))
+
+
+def _coverage(suite: Suite, name: str) -> str:
+    config = suite.evaluators.get(name)
+    return (config.min_coverage if config is not None else None) or suite.gate.min_coverage
+

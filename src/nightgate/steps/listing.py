@@ -1,0 +1,59 @@
+"""What is stored: runs of a suite, newest first.
+
+Owns how a run is found by something else than its id. Reads plans and summaries, no rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from nightgate.errors import MissingError
+from nightgate.ports import Store
+
+_PLAN = re.compile(r"runs/([0-9a-z-]{1,64})/plan\.json")
+
+
+def runs_of(store: Store, suite: str | None) -> list[dict[str, Any]]:
+    """Runs of a suite (or of all), the most recently started first; open ones included."""
+    keys = set(store.find("runs/"))
+    found = [entry for key in sorted(keys) if (entry := _entry(store, key, keys)) is not None]
+    chosen = [entry for entry in found if suite is None or entry["suite"] == suite]
+    return sorted(chosen, key=lambda entry: (entry["started_at"], entry["run_id"]), reverse=True)
+
+
+def latest(store: Store, suite: str | None) -> str:
+    """The most recently started run of kind ``run``.
+
+    Raises:
+        MissingError: If there is none.
+    """
+    for entry in runs_of(store, suite):
+        if entry["run_kind"] == "run":
+            return str(entry["run_id"])
+    of_suite = f" of suite {suite!r}" if suite else ""
+    msg = f"no run{of_suite} in {store.uri}: start one with `nightgate run SUITE --store {store.uri}`"
+    raise MissingError(msg)
+
+
+def _entry(store: Store, key: str, keys: set[str]) -> dict[str, Any] | None:
+    match = _PLAN.fullmatch(key)
+    if match is None:
+        return None
+    plan = json.loads(store.read(key))
+    summary_key = f"runs/{match[1]}/summary.json"
+    summary = json.loads(store.read(summary_key)) if summary_key in keys else {}
+    return {
+        "run_id": plan["run_id"],
+        "suite": plan["suite"],
+        "started_at": plan["started_at"],
+        "run_kind": plan["run_kind"],
+        "trigger": plan["trigger"],
+        "model": plan["model"],
+        "complete": bool(summary.get("complete", False)),
+        "verdict": summary.get("verdict"),
+        "exit_code": summary.get("exit_code"),
+        "cells": summary.get("cells"),
+        "total_usd": summary.get("cost_usd", {}).get("total"),
+    }

@@ -1,0 +1,239 @@
+"""The first step: from a suite and a request to a frozen, stored plan.
+
+Owns what is checked before anything is spent: evaluators that can be built, an agent around the
+given model, prices under a budget. The factory is called once a case, with a model that refuses to
+be called. Knows no adapter.
+"""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import nightgate
+from nightgate.cases import Case, Suite, evaluators_of, select
+from nightgate.errors import ConflictError, InputError
+from nightgate.evaluators.registry import Registered
+from nightgate.plans import (
+    Fingerprint,
+    Plan,
+    digest,
+    new_run_id,
+    plan_cases,
+    plan_evaluators,
+    utc_date,
+)
+from nightgate.ports import AgentFactory, Store
+from nightgate.requests import RunRequest
+from nightgate.rows.keys import checked_id, plan_key
+
+
+def resolve(suite: Suite, request: RunRequest) -> Suite:
+    """The suite as this run means it: filtered, with the request's models and trials in place.
+
+    Raises:
+        InputError: If a filter matches nothing.
+    """
+    live = suite.live if request.live else None
+    changes = {
+        "model": request.model or (live and live.model) or suite.model,
+        "judge": request.judge or (live and live.judge) or suite.judge,
+        "user": request.user or (live and live.user) or suite.user,
+        "trials": request.trials or (live and live.trials) or suite.trials,
+    }
+    chosen = select(
+        suite, case_globs=request.case, tags=request.tag, layers=request.layer, stages=request.stage
+    )
+    return chosen.model_copy(update=changes)
+
+
+def with_live_evaluators(suite: Suite, request: RunRequest) -> bool:
+    """Whether ``when: live`` evaluators take part: a live model, or a judge named by hand."""
+    return request.judge is not None or not suite.model.startswith("scripted:")
+
+
+def planned_names(suite: Suite, *, live: bool) -> tuple[str, ...]:
+    """All evaluators that some case of the run plans."""
+    names = dict.fromkeys(name for case in suite.cases for name in evaluators_of(suite, case, live=live))
+    return tuple(names)
+
+
+async def fingerprints(
+    suite: Suite, factory: AgentFactory, refusing: Any, identity: str, sources: Mapping[str, str]
+) -> dict[str, Fingerprint]:
+    """What defines the agent of each case, by building it once around a model that refuses calls.
+
+    Raises:
+        InputError: If the factory raises, hands out an object twice, or uses another model.
+    """
+    found: dict[str, Fingerprint] = {}
+    limits = {k: v for k, v in suite.limits.model_dump().items() if v is not None}
+    for case in suite.cases:
+        target = await _built(factory, refusing, case, suite)
+        try:
+            found[case.id] = Fingerprint(
+                model=identity,
+                system_prompt=target.system_prompt,
+                tools=digest(list(target.tools)),
+                limits=limits,
+                sources=sources,
+            )
+        finally:
+            await target.close()
+    return found
+
+
+async def _built(factory: AgentFactory, refusing: Any, case: Case, suite: Suite) -> Any:
+    try:
+        return await factory.build(refusing, case)
+    except InputError:
+        raise
+    except Exception as error:  # the user's factory; it may raise anything
+        msg = f"{suite.file}: agent {suite.agent} failed to build for case {case.id!r}: {type(error).__name__}: {error}"
+        raise InputError(msg) from error
+
+
+def make_plan(
+    suite: Suite,
+    request: RunRequest,
+    *,
+    agents: Mapping[str, Fingerprint],
+    evaluators: Mapping[str, Registered],
+    price_table: str,
+    live: bool,
+    now: Callable[[], datetime],
+) -> Plan:
+    """The plan of a run; nothing is stored yet.
+
+    Args:
+        suite: Resolved.
+        request: What was asked for.
+        agents: Fingerprint of the agent by case id.
+        evaluators: Built evaluators by name.
+        price_table: Version of the price table.
+        live: Whether ``when: live`` evaluators take part.
+        now: The run's scheduled start.
+    """
+    started = now().astimezone(UTC)
+    cases = plan_cases(
+        suite,
+        live=live,
+        trials=request.trials,
+        fingerprints={case_id: fingerprint.digest for case_id, fingerprint in agents.items()},
+    )
+    run_id = request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))
+    first = next(iter(agents.values()), None)
+    return Plan(
+        run_id=checked_id(run_id),
+        suite=suite.suite,
+        owner=suite.owner or None,
+        date=utc_date(started).isoformat(),
+        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        run_kind="run",
+        trigger=request.trigger,
+        model=suite.model,
+        judge=suite.judge,
+        user=suite.user,
+        fingerprint=digest(sorted({f.digest for f in agents.values()})),
+        evaluators=plan_evaluators(
+            suite,
+            cases,
+            judge=suite.judge,
+            facts={name: registered.facts for name, registered in evaluators.items()},
+        ),
+        cases=cases,
+        gate=suite.gate.model_dump(mode="json"),
+        timeout_s=suite.timeout_s,
+        limits={k: v for k, v in suite.limits.model_dump().items() if v is not None},
+        budget_nanousd=request.budget_nanousd(suite.budget_usd),
+        allow_unpriced=request.allow_unpriced,
+        filters={
+            name: list(getattr(request, name)) for name in ("case", "tag", "layer", "stage") if getattr(request, name)
+        },
+        parts=asdict(first) if first is not None else {},
+        price_table=price_table,
+        git_sha=git_sha(suite),
+        nightgate=nightgate.__version__,
+        seed=request.seed,
+        live=live,
+    )
+
+
+def store_plan(store: Store, plan: Plan) -> None:
+    """Freeze the plan.
+
+    Raises:
+        InputError: If the run id is taken by another plan.
+    """
+    try:
+        store.create(plan_key(plan.run_id), plan.to_json())
+    except ConflictError as error:
+        msg = (
+            f"run id {plan.run_id!r} is taken by another run in {store.uri}: choose another --run-id, "
+            f"or go on with that run by --resume {plan.run_id}"
+        )
+        raise InputError(msg) from error
+
+
+def refuse_mixing(stored: Plan, fresh: Plan) -> None:
+    """Refuse to go on with a run whose configuration has changed.
+
+    Raises:
+        InputError: Naming what differs.
+    """
+    differs: list[str] = []
+    cases = {case.case_id: case for case in fresh.cases}
+    for case in stored.cases:
+        now = cases.get(case.case_id)
+        if now is None:
+            differs.append(f"case {case.case_id!r} is gone")
+        elif now.case_hash != case.case_hash:
+            differs.append(f"case {case.case_id!r} was edited")
+        elif now.evaluators != case.evaluators:
+            differs.append(f"case {case.case_id!r} plans other cells")
+    before = {e.name: e for e in stored.evaluators}
+    for evaluator in fresh.evaluators:
+        old = before.get(evaluator.name)
+        if old is not None and (old.version, old.judge_fingerprint) != (
+            evaluator.version,
+            evaluator.judge_fingerprint,
+        ):
+            differs.append(f"evaluator {evaluator.name} changed")
+    if stored.fingerprint != fresh.fingerprint:
+        keys = [key for key in stored.parts if stored.parts[key] != fresh.parts.get(key)]
+        differs.append(f"the agent changed ({', '.join(keys) or 'fingerprint'})")
+    if differs:
+        shown = "; ".join(differs[:5]) + (f"; and {len(differs) - 5} more" if len(differs) > 5 else "")  # noqa: PLR2004
+        msg = f"run {stored.run_id} cannot be resumed, its configuration changed: {shown}. Start a new run."
+        raise InputError(msg)
+
+
+def resumed(stored: Plan, request: RunRequest) -> RunRequest:
+    """The request under which a run is resumed: the first start's models and filters are kept."""
+    return replace(
+        request,
+        run_id=stored.run_id,
+        model=request.model or stored.model,
+        judge=request.judge or stored.judge,
+        user=request.user or stored.user,
+        **{name: tuple(values) for name, values in stored.filters.items()},
+    )
+
+
+def git_sha(suite: Suite) -> str | None:
+    """The commit of the suite's folder, where it lies in a work tree and git is there."""
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(suite.path), "rev-parse", "HEAD"],  # noqa: S607 - git of the user's own PATH
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() if found.returncode == 0 else None

@@ -1,0 +1,339 @@
+"""From stored rows to figures: counts for each case and evaluator, and what follows from them.
+
+Owns counting. The one place where statuses become numbers: runs, gates and trends all read
+``Tally``. Knows no threshold decision, no store and no terminal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nightgate.calls import Role
+from nightgate.plans import Plan, PlannedCase
+from nightgate.scores import Blame, Status
+from nightgate.trials import Ending, Usage
+
+SUMMARY_SCHEMA = 1
+NANO = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of the cells of one case and evaluator; adds up over cases."""
+
+    planned: int = 0
+    passed: int = 0
+    failed: int = 0
+    measured: int = 0
+    not_applicable: int = 0
+    allowed: int = 0
+    """Not applicable where the case's ``may_skip`` allows it; part of ``not_applicable``."""
+    required: int = 0
+    """Not applicable where the case's ``require`` makes it a failure; part of ``not_applicable``."""
+    error: int = 0
+    skipped: int = 0
+    curtailed: int = 0
+    """Part of ``skipped``."""
+    scores: list[float] = field(default_factory=list)
+    """Figures of judged and measured cells."""
+
+    def add(self, status: Status, blame: Blame | None, score: float | None) -> None:
+        """Count one cell; ``planned`` is counted from the plan, never from what came back."""
+        match status:
+            case Status.PASS:
+                self.passed += 1
+            case Status.FAIL:
+                self.failed += 1
+            case Status.MEASURED:
+                self.measured += 1
+            case Status.NOT_APPLICABLE:
+                self.not_applicable += 1
+            case Status.ERROR:
+                self.error += 1
+            case Status.SKIPPED:
+                self.skipped += 1
+                self.curtailed += blame is Blame.CURTAILED
+        if score is not None:
+            self.scores.append(score)
+
+    def __iadd__(self, other: Tally) -> Tally:
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.scores += other.scores
+        return self
+
+    @property
+    def judged(self) -> int:
+        """Passes and fails."""
+        return self.passed + self.failed
+
+    @property
+    def counted_failed(self) -> int:
+        """What counts as failed at the gate: fails, and required findings that did not apply."""
+        return self.failed + self.required
+
+    @property
+    def open(self) -> int:
+        """Planned, but neither judged nor allowed to be skipped: may yet turn out either way."""
+        return self.planned - self.passed - self.counted_failed - self.allowed
+
+    @property
+    def covered(self) -> int:
+        """Cells that gave an answer, or were allowed not to."""
+        return self.passed + self.failed + self.measured + self.allowed
+
+    @property
+    def mean_score(self) -> float | None:
+        """Mean of the figures that exist; None when there is none."""
+        return math.fsum(self.scores) / len(self.scores) if self.scores else None
+
+    def counts(self) -> dict[str, int]:
+        """The six statuses and ``planned``, as the JSON summary names them."""
+        return {
+            "planned": self.planned,
+            "passed": self.passed,
+            "failed": self.failed,
+            "measured": self.measured,
+            "not_applicable": self.not_applicable,
+            "error": self.error,
+            "skipped": self.skipped,
+        }
+
+
+_COUNTS = (
+    "planned",
+    "passed",
+    "failed",
+    "measured",
+    "not_applicable",
+    "allowed",
+    "required",
+    "error",
+    "skipped",
+    "curtailed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """All counts of a run, by (case id, evaluator)."""
+
+    plan: Plan
+    cells: Mapping[tuple[str, str], Tally]
+
+    def of(self, evaluator: str, *, gating: bool | None = None) -> Tally:
+        """The counts of an evaluator over its cases.
+
+        Args:
+            evaluator: Its name.
+            gating: Only regression cases, only capability cases, or (None) both.
+        """
+        total = Tally()
+        for _, tally in self.by_case(evaluator, gating=gating):
+            total += tally
+        return total
+
+    def by_case(self, evaluator: str, *, gating: bool | None = None) -> Iterator[tuple[PlannedCase, Tally]]:
+        """Cases that plan ``evaluator``, in suite order, with their counts."""
+        for case in self.plan.cases:
+            if evaluator in case.evaluators and (gating is None or case.gates is gating):
+                yield case, self.cells[case.case_id, evaluator]
+
+    def total(self) -> Tally:
+        """All cells of the run."""
+        total = Tally()
+        for tally in self.cells.values():
+            total += tally
+        return total
+
+
+def tally(
+    plan: Plan, rows: Iterable[tuple[str, str, str, str | None, float | None]]
+) -> Tallies:
+    """Count a run's cells.
+
+    Args:
+        plan: What was planned: the denominators.
+        rows: (case id, evaluator, status, blame, score) of each stored cell. Cells that are planned
+            and have no row stay open.
+
+    Raises:
+        ValueError: If a row was not planned, or a cell has more rows than trials.
+    """
+    cells = {(case.case_id, name): Tally(planned=case.trials) for case in plan.cases for name in case.evaluators}
+    for case_id, evaluator, status, blame, score in rows:
+        found = cells.get((case_id, evaluator))
+        if found is None:
+            msg = f"run {plan.run_id}: a row for case {case_id!r}, evaluator {evaluator!r} that was never planned"
+            raise ValueError(msg)
+        found.add(Status(status), Blame(blame) if blame else None, score)
+    for case in plan.cases:
+        for name in case.evaluators:
+            found = cells[case.case_id, name]
+            if sum((found.judged, found.measured, found.not_applicable, found.error, found.skipped)) > found.planned:
+                msg = f"run {plan.run_id}: case {case.case_id!r}, evaluator {name!r} has more rows than trials"
+                raise ValueError(msg)
+            if name in case.require:
+                found.required = found.not_applicable
+            elif name in case.may_skip:
+                found.allowed = found.not_applicable
+    return Tallies(plan, cells)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a run's calls add up to, by role."""
+
+    known_nanousd: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(Role, 0))
+    unpriced: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(Role, 0))
+    usage: dict[Role, Usage] = field(default_factory=lambda: dict.fromkeys(Role, Usage()))
+    calls: int = 0
+    retries: int = 0
+    late: int = 0
+
+    def add(
+        self, role: Role, cost_nanousd: int | None, usage: Usage | None, *, attempt: int, late: bool
+    ) -> None:
+        """Count one attempt."""
+        self.calls += 1
+        self.retries += attempt > 1
+        self.late += late
+        if cost_nanousd is None:
+            self.unpriced[role] += 1
+        else:
+            self.known_nanousd[role] += cost_nanousd
+        if usage is not None:
+            self.usage[role] = self.usage[role] + usage
+
+    def cost_usd(self) -> dict[str, Any]:
+        """The money of the JSON summary: null where a call's cost is unknown, with a lower bound beside."""
+        roles = {
+            role.value: None if self.unpriced[role] else self.known_nanousd[role] / NANO for role in Role
+        }
+        unpriced = sum(self.unpriced.values())
+        known = sum(self.known_nanousd.values())
+        return {
+            **roles,
+            "total": None if unpriced else known / NANO,
+            "unpriced_calls": unpriced,
+            "at_least": {
+                **{role.value: self.known_nanousd[role] / NANO for role in Role},
+                "total": known / NANO,
+            },
+        }
+
+    def tokens(self) -> dict[str, dict[str, int]]:
+        """Tokens by role and kind."""
+        return {
+            role.value: {
+                "input": used.input,
+                "output": used.output,
+                "cache_read": used.cache_read,
+                "cache_write": used.cache_write,
+            }
+            for role, used in self.usage.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run in figures; ``as_dict()`` is the JSON document of the contract."""
+
+    document: Mapping[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON document, strict: unknown is None."""
+        return dict(self.document)
+
+    @property
+    def run_id(self) -> str:
+        """The run."""
+        return str(self.document["run_id"])
+
+    @property
+    def verdict(self) -> str:
+        """pass, fail or inconclusive."""
+        return str(self.document["verdict"])
+
+    @property
+    def exit_code(self) -> int:
+        """What the command answers to the shell."""
+        return int(self.document["exit_code"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run is committed."""
+        return bool(self.document["complete"])
+
+
+def trial_counts(plan: Plan, endings: Mapping[Ending, int]) -> dict[str, int]:
+    """Trials by ending, all endings listed; what has no record was not run."""
+    counts = {ending.value: endings.get(ending, 0) for ending in Ending}
+    missing = plan.trial_count - sum(counts.values())
+    counts[Ending.NOT_RUN.value] += missing
+    return {"planned": plan.trial_count, **counts}
+
+
+def cell_counts(tallies: Tallies) -> dict[str, int]:
+    """Cells by status; planned cells without a row count as skipped (the run is open)."""
+    total = tallies.total()
+    rest = total.planned - total.judged - total.measured - total.not_applicable - total.error - total.skipped
+    return {
+        "planned": total.planned,
+        "pass": total.passed,
+        "fail": total.failed,
+        "measured": total.measured,
+        "not_applicable": total.not_applicable,
+        "error": total.error,
+        "skipped": total.skipped + rest,
+    }
+
+
+def flaky(tallies: Tallies) -> list[dict[str, Any]]:
+    """Cases with both outcomes under one evaluator, in suite order: a fact of this run, no label."""
+    return [
+        {"case": case.case_id, "evaluator": planned.name, "passed": found.passed, "judged": found.judged}
+        for case in tallies.plan.cases
+        for planned in tallies.plan.evaluators
+        if planned.name in case.evaluators
+        for found in (tallies.cells[case.case_id, planned.name],)
+        if 0 < found.passed < found.judged
+    ]
+
+
+def layers(tallies: Tallies) -> dict[str, dict[str, int]]:
+    """Passed and failed cells by layer."""
+    found: dict[str, dict[str, int]] = {}
+    for case in tallies.plan.cases:
+        row = found.setdefault(case.layer, {"passed": 0, "failed": 0})
+        for name in case.evaluators:
+            row["passed"] += tallies.cells[case.case_id, name].passed
+            row["failed"] += tallies.cells[case.case_id, name].counted_failed
+    return found
+
+
+def families(tallies: Tallies) -> dict[str, dict[str, str]]:
+    """For each family and language: fail if any cell failed, pass if all passed, else inconclusive."""
+    found: dict[str, dict[str, str]] = {}
+    for case in tallies.plan.cases:
+        if case.family is None:
+            continue
+        counts = [tallies.cells[case.case_id, name] for name in case.evaluators]
+        if any(count.counted_failed for count in counts):
+            outcome = "fail"
+        elif counts and all(count.covered == count.planned for count in counts):
+            outcome = "pass"
+        else:
+            outcome = "inconclusive"
+        row = found.setdefault(case.family, {})
+        language = case.language or "und"
+        row[language] = _worse(row.get(language, "pass"), outcome)
+    return found
+
+
+def _worse(left: str, right: str) -> str:
+    order: Sequence[str] = ("fail", "inconclusive", "pass")
+    return min(left, right, key=order.index)

@@ -1,0 +1,44 @@
+"""Fixtures that need more than a test file: real servers, and the environment that finds them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Nothing in these tests is timed: the machine may be busy.
+settings.register_profile("nightgate", deadline=None)
+settings.load_profile("nightgate")
+
+_HERE = str(Path(__file__).parent)
+if _HERE not in sys.path:
+    # Test folders are no packages; shared helpers (``servers``) are plain modules beside this file.
+    sys.path.insert(0, _HERE)
+
+from servers import S3Server, s3_server  # noqa: E402 - needs the path above
+
+
+@pytest.fixture(scope="session")
+def s3_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """One S3 server for the whole session, started by the first test that asks."""
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_process: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+    """The S3 server, found through the usual AWS variables for the length of one test."""
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.delenv("AWS_SESSION_TOKEN", raising=False)
+    for name, value in s3_process.env.items():
+        monkeypatch.setenv(name, value)
+    return s3_process
+
+
+@pytest.fixture
+def s3_uri(s3: S3Server) -> str:
+    """``s3://bucket/prefix`` of an empty bucket."""
+    return f"s3://{s3.bucket()}/evals/nightly"

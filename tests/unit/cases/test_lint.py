@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nightgate.cases import load_suite
+from nightgate.cases.lint import lint, persona_mix
+
+Write = Callable[..., Path]
+
+HEAD = "suite: small\nagent: a:b\nmodel: scripted:good\nuser: scripted:good\n"
+
+
+def _lint(folder: Path) -> str:
+    return "\n".join(lint(load_suite(folder)))
+
+
+def test_a_suite_without_oddities_gets_no_warning(write_suite: Write) -> None:
+    """Noise would be ignored together with the rest."""
+    assert _lint(write_suite()) == ""
+
+
+def test_a_tool_with_side_effects_needs_a_case_that_forbids_it(write_suite: Write) -> None:
+    """Naming it, allowing it 0 times, or forbidding all tools counts."""
+    suite = f"{HEAD}side_effects: [resolve_case]\n"
+    cases = "cases: [{id: a, input: x, expect: {tools: %s}}]"
+
+    assert "resolve_case changes the world, and no case forbids it" in _lint(
+        write_suite({"suite.yaml": suite})
+    )
+    for tools in (
+        "{must_not_call: [resolve_case]}",
+        "{must_not_call: ['*']}",
+        "{max_calls: {resolve_case: 0}}",
+    ):
+        assert _lint(write_suite({"suite.yaml": suite, "cases.yaml": cases % tools})) == ""
+
+
+PERSONA = "{id: %s, persona: {goal: g, kind: %s, success: {state: {a: 1}}}}"
+
+
+def test_a_set_of_personas_that_is_too_easy_is_reported(write_suite: Write) -> None:
+    """Less than a quarter ambiguous or insistent: simulated users are optimists anyway."""
+    kinds = ["cooperative", "cooperative", "cooperative", "changes_mind", "hostile"]
+    cases = "cases:\n" + "".join(f"  - {PERSONA % (f'c{i}', kind)}\n" for i, kind in enumerate(kinds))
+    folder = write_suite({"suite.yaml": HEAD, "cases.yaml": cases})
+
+    assert "1 of 5 personas are ambiguous or insistent" in _lint(folder)
+    assert persona_mix(load_suite(folder)) == {
+        "cooperative": 3,
+        "withholding": 0,
+        "ambiguous": 0,
+        "changes_mind": 1,
+        "insistent": 1,
+    }
+
+
+def test_a_quarter_of_uncomfortable_personas_is_enough(write_suite: Write) -> None:
+    """The bound itself passes."""
+    kinds = ["cooperative", "cooperative", "cooperative", "confused"]
+    cases = "cases:\n" + "".join(f"  - {PERSONA % (f'c{i}', kind)}\n" for i, kind in enumerate(kinds))
+
+    assert _lint(write_suite({"suite.yaml": HEAD, "cases.yaml": cases})) == ""
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            "opening: Soy María, DNI 00123 X, withheld: {dni: {value: 00123 x, asked_by: dni}}",
+            "the first message gives away dni",
+        ),
+        ("kind: withholding", "is withholding and withholds nothing"),
+        ("min_attempts: 3", "min_attempts counts attempts at a forbidden state, and there is none"),
+        ("patience: 20", "patience 20 is never used up in max_turns 15"),
+    ],
+)
+def test_personas_that_cannot_work_as_written_are_reported(
+    write_suite: Write, parts: str, message: str
+) -> None:
+    """Matched as the conversation would: without case and accents."""
+    base = "" if "kind" in parts else "kind: hostile, "
+    body = parts.replace("opening: Soy María, DNI 00123 X", "opening: 'Soy Mar\u00eda, DNI 00123 X'")
+    cases = f"cases: [{{id: a, persona: {{goal: g, success: {{state: {{a: 1}}}}, {base}{body}}}}}]"
+
+    assert message in _lint(write_suite({"suite.yaml": HEAD, "cases.yaml": cases}))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"scripts/good.yaml": "replies: {'*': [{say: x}], gone: [{say: y}]}"}, "no case has the id 'gone'"),
+        ({"scripts/good.yaml": "replies: {other: [{say: x}]}"}, "has no replies for 'one' and no '*'"),
+        (
+            {"scripts/old.yaml": "judgements: {'Criterion:gone': {}}"},
+            "no case has the criterion of 'Criterion:gone'",
+        ),
+        ({"empty.yaml": "# later"}, "empty.yaml: holds no case"),
+        (
+            {"cases.yaml": "cases: [{id: one, input: x, family: f, expect: {cites: []}}]"},
+            "of family 'f' has no language",
+        ),
+        (
+            {"suite.yaml": f"{HEAD}evaluators: {{SkillPolicy: {{threshold: 0.5}}}}\n"},
+            "evaluator 'SkillPolicy' runs on no case",
+        ),
+        (
+            {"suite.yaml": f"{HEAD}live: {{model: 'openai:gpt-x'}}\n"},
+            "--live runs openai:gpt-x with user scripted:good",
+        ),
+        (
+            {"suite.yaml": f"{HEAD}judge: scripted:good\nevaluators: {{FaithfulnessEvaluator: {{}}}}\n"},
+            "has no judgement by FaithfulnessEvaluator for 'one' and no '*'",
+        ),
+    ],
+)
+def test_what_was_probably_not_meant_is_reported(
+    write_suite: Write, files: dict[str, str], message: str
+) -> None:
+    """Advice only: the suite loads."""
+    assert message in _lint(write_suite(files))
+
+
+def test_a_quarantine_that_is_over_is_reported_with_its_owner(write_suite: Write) -> None:
+    """It would keep a case out of the gate for ever."""
+    case = "{id: one, input: x, expect: {cites: []}, quarantine: {owner: ana, reason: r, until: 2026-11-29}}"
+    suite = load_suite(write_suite({"cases.yaml": f"cases: [{case}]"}))
+
+    assert lint(suite, today=dt.date(2026, 11, 29)) == []
+    assert "quarantine ended on 2026-11-29; ana repairs" in lint(suite, today=dt.date(2026, 11, 30))[0]
