@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from prefect import flow, get_run_logger
-from prefect.states import Completed, Failed, State
+from prefect import State, flow, get_run_logger
+from prefect.states import Completed, Failed
 
 from flows import tasks
 from nightgate import wiring
@@ -27,12 +27,10 @@ async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
     planned = await tasks.plan_run(name, request)
     run_id, store = planned["run_id"], request["store"]
     with wiring.stopping_on_signals(run_id):
-        shards = (
-            tasks.run_shard(run_id, index, request, return_state=True) for index in range(planned["shards"])
-        )
-        for state in await asyncio.gather(*shards):
-            if state.is_failed() or state.is_crashed():
-                log.error("shard %s: %s", state.name, state.message)
+        shards = (tasks.run_shard(run_id, index, request) for index in range(planned["shards"]))
+        for receipt in await asyncio.gather(*shards, return_exceptions=True):
+            if isinstance(receipt, BaseException):
+                log.error("a shard broke: %s: %s", type(receipt).__name__, receipt)
     headline = await tasks.finish_run(run_id, request)
     decision = await tasks.gate(run_id, store)
     flaky = await tasks.find_flaky(run_id, store)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from prefect import flow
-from prefect.states import Completed, Failed, State
+from prefect import State, flow
+from prefect.states import Completed, Failed
 
 from flows.evaluate import evaluate
 from nightgate import wiring

@@ -11,22 +11,21 @@ import asyncio
 from typing import Any
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from nightgate import wiring
 from nightgate.requests import RunRequest
 from nightgate.steps import finishing, gating, reporting
 
-QUIET = {"persist_result": False, "cache_policy": None}
 
-
-@task(task_run_name="plan-{name}", **QUIET)
+@task(task_run_name="plan-{name}", persist_result=False, cache_policy=NO_CACHE)
 async def plan_run(name: str, request: dict[str, Any]) -> dict[str, Any]:
     """Freeze the grid; from here on the run has an id."""
     room = await wiring.open_room(RunRequest.of_parameters(request))
     return {"run_id": room.plan.run_id, "shards": len(room.shards), "trials": room.plan.trial_count}
 
 
-@task(task_run_name="{run_id}-shard-{index}", **QUIET)
+@task(task_run_name="{run_id}-shard-{index}", persist_result=False, cache_policy=NO_CACHE)
 async def run_shard(run_id: str, index: int, request: dict[str, Any]) -> dict[str, Any]:
     """Play and judge one shard."""
     room = await wiring.room_of(RunRequest.of_parameters(request), run_id)
@@ -34,21 +33,21 @@ async def run_shard(run_id: str, index: int, request: dict[str, Any]) -> dict[st
     return reporting.receipt(receipt)
 
 
-@task(task_run_name="{run_id}-finish", **QUIET)
+@task(task_run_name="{run_id}-finish", persist_result=False, cache_policy=NO_CACHE)
 async def finish_run(run_id: str, request: dict[str, Any]) -> dict[str, Any]:
     """Commit what is complete, write the summary."""
     finished = await wiring.finish(RunRequest.of_parameters(request), run_id)
     return reporting.headline(finished.summary)
 
 
-@task(task_run_name="{run_id}-gate", **QUIET)
+@task(task_run_name="{run_id}-gate", persist_result=False, cache_policy=NO_CACHE)
 async def gate(run_id: str, store: str) -> dict[str, Any]:
     """Decide from stored rows only."""
     decision = await asyncio.to_thread(gating.gate_run, wiring.open_store(store), run_id)
     return {"verdict": decision.verdict.value, "exit_code": decision.exit_code, "findings": decision.findings()}
 
 
-@task(task_run_name="{run_id}-flaky", **QUIET)
+@task(task_run_name="{run_id}-flaky", persist_result=False, cache_policy=NO_CACHE)
 async def find_flaky(run_id: str, store: str) -> list[dict[str, Any]]:
     """Cases with both outcomes in this run."""
     return await asyncio.to_thread(finishing.flaky_of, wiring.open_store(store), run_id)

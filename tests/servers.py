@@ -178,13 +178,10 @@ def _command(folder: Path, identities: Path, ports: dict[str, int]) -> list[str]
         "volume.preStopSeconds": 0,
         **ports,
     }
-    return [
-        weed,
-        f"-logdir={folder}",
-        "server",
-        "-s3",
-        *(f"-{name}={value}" for name, value in options.items()),
-    ]
+    # Where the system can, the server dies with the tests, also when those are killed.
+    bound = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+    flags = [f"-{name}={value}" for name, value in options.items()]
+    return [*bound, weed, f"-logdir={folder}", "server", "-s3", *flags]
 
 
 def _wait(server: S3Server, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nightgate.version import VERSION
+
 if TYPE_CHECKING:
     from nightgate.cases import Case, Suite, load_suite
     from nightgate.gates import Decision
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from nightgate.trials import Trial
     from nightgate.wiring import gate, open_store, run_suite
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "Case": "cases",

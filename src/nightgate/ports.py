@@ -168,6 +168,3 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Now, in UTC with zone."""
-
-    def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""

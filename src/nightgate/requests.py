@@ -104,7 +104,8 @@ class RunRequest:
         if unknown:
             msg = f"unknown run parameters: {', '.join(unknown)}; known are {', '.join(sorted(known))}"
             raise InputError(msg)
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        return cls(**values)
 
     def named(self, run_id: str) -> RunRequest:
         """The same request with its run id fixed."""

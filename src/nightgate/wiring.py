@@ -25,7 +25,7 @@ from nightgate.cases import Suite, load_suite
 from nightgate.errors import InputError, StoreError, UnpricedError
 from nightgate.gates import Decision
 from nightgate.plans import Plan, Shard, cut, new_run_id
-from nightgate.ports import Store
+from nightgate.ports import Clock, Store
 from nightgate.recorder import Recorder, bring_up, next_epoch
 from nightgate.requests import RunRequest
 from nightgate.rows.keys import summary_key
@@ -47,6 +47,14 @@ _JUDGE_CALLS = 6
 _AGENT_CALLS = 200
 
 __all__ = ["Room", "RunRequest", "gate", "open_room", "open_store", "room_of", "run_request", "run_suite"]
+
+
+class SystemClock:
+    """The machine's time."""
+
+    def now(self) -> datetime:
+        """Now, in UTC with zone."""
+        return datetime.now(UTC)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,19 +115,35 @@ _ROOMS: dict[str, Room] = {}
 """Rooms of this process: the tasks of one flow share budget, limits and recorder."""
 
 
-async def open_room(request: RunRequest, progress: Progress | None = None, suite: Suite | None = None) -> Room:
+async def open_room(
+    request: RunRequest,
+    progress: Progress | None = None,
+    *,
+    suite: Suite | None = None,
+    store: Store | None = None,
+    clock: Clock | None = None,
+) -> Room:
     """Check everything that can be checked, plan the run (or take up a planned one), open its room.
+
+    Args:
+        request: What was asked for.
+        progress: Callbacks.
+        suite: Where it is loaded already.
+        store: Where it is open already.
+        clock: Gives the scheduled start.
 
     Raises:
         InputError: Before anything was spent.
     """
     began = time.monotonic()
     loaded = suite if suite is not None else await asyncio.to_thread(load_suite, request.suite)
-    store = await asyncio.to_thread(open_store, request.store)
+    if store is None:
+        store = await asyncio.to_thread(open_store, request.store)
     stored = await asyncio.to_thread(_stored_plan, store, request)
     if stored is not None:
         request = planning.resumed(stored, request)
-    room = await _furnish(request, loaded, store, stored, progress or Progress(), began)
+    now = (clock or SystemClock()).now()
+    room = await _furnish(request, loaded, store, stored, progress or Progress(), began, now)
     _ROOMS[room.plan.run_id] = room
     return room
 
@@ -148,7 +172,13 @@ def _stored_plan(store: Store, request: RunRequest) -> Plan | None:
 
 
 async def _furnish(
-    request: RunRequest, loaded: Suite, store: Store, stored: Plan | None, progress: Progress, began: float
+    request: RunRequest,
+    loaded: Suite,
+    store: Store,
+    stored: Plan | None,
+    progress: Progress,
+    began: float,
+    now: datetime,
 ) -> Room:
     from nightgate.adapters.agents import StrandsFactory
     from nightgate.adapters.hub import ModelHub, model_identity
@@ -199,7 +229,7 @@ async def _furnish(
         evaluators=evaluators,
         price_table=prices.version,
         live=live,
-        now=lambda: datetime.now(UTC),
+        now=now,
     )
     done = Done()
     epoch = 1
@@ -294,10 +324,15 @@ def _refuse_unpriced(suite: Suite, hub: Any, *, needs_judge: bool) -> None:
 
 
 async def run_request(
-    request: RunRequest, progress: Progress | None = None, suite: Suite | None = None
+    request: RunRequest,
+    progress: Progress | None = None,
+    *,
+    suite: Suite | None = None,
+    store: Store | None = None,
+    clock: Clock | None = None,
 ) -> Finished:
-    """The whole pipeline in this process: plan, shards, finish, gate."""
-    room = await open_room(request, progress, suite)
+    """The whole pipeline in this process: plan, shards, finish, gate. Arguments as ``open_room``'s."""
+    room = await open_room(request, progress, suite=suite, store=store, clock=clock)
     with stopping_on_signals(room.plan.run_id):
         try:
             await asyncio.gather(*(work(room, index) for index in range(len(room.shards))))
@@ -399,7 +434,7 @@ async def run_suite(suite: str | Path | Suite, *, store: str | Store, **options:
         suite: Its folder, or a loaded suite.
         store: A folder or ``s3://bucket/prefix``.
         **options: As the command line's: ``model``, ``judge``, ``trials``, ``case``, ``run_id``,
-            ``concurrency``, ``budget_usd`` and so on.
+            ``concurrency``, ``budget_usd`` and so on; ``clock`` fixes the scheduled start.
 
     Returns:
         The summary; ``.as_dict()`` is the JSON document.
@@ -410,9 +445,11 @@ async def run_suite(suite: str | Path | Suite, *, store: str | Store, **options:
     loaded = suite if isinstance(suite, Suite) else None
     path = suite.path if isinstance(suite, Suite) else Path(suite)
     uri = store if isinstance(store, str) else store.uri
+    clock: Clock | None = options.pop("clock", None)
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     request = RunRequest.make(path, {"store": uri, **_texts(values)})
-    finished = await run_request(request, suite=loaded)
+    opened = None if isinstance(store, str) else store
+    finished = await run_request(request, suite=loaded, store=opened, clock=clock)
     return finished.summary
 
 

@@ -178,7 +178,7 @@ class MeteredModel(Model):
         count: int = await self.inner.count_tokens(*args, **kwargs)
         return count
 
-    async def structured_output(  # type: ignore[override]
+    async def structured_output(
         self, output_model: Any, prompt: Any, system_prompt: str | None = None, **kwargs: Any
     ) -> AsyncGenerator[dict[str, Any], None]:
         """The SDK's older path to typed answers, metered as one call."""

@@ -6,9 +6,11 @@ Owns the proof that planning spends nothing.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any, NoReturn
+from typing import Any
 
 from strands.models.model import Model
+
+_REFUSED = "the agent called its model while it was being built: factories build, they do not talk"
 
 
 class RefusingModel(Model):
@@ -21,16 +23,10 @@ class RefusingModel(Model):
         """A name, for agents that look."""
         return {"model_id": "planning"}
 
-    def _refuse(self) -> NoReturn:
-        msg = "the agent called its model while it was being built: factories build, they do not talk"
-        raise RuntimeError(msg)
-
-    async def structured_output(self, *args: Any, **kwargs: Any) -> AsyncGenerator[dict[str, Any], None]:  # type: ignore[override]
+    def structured_output(self, *args: Any, **kwargs: Any) -> AsyncGenerator[dict[str, Any], None]:
         """Refuses."""
-        self._refuse()
-        yield {}
+        raise RuntimeError(_REFUSED)
 
-    async def stream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:  # type: ignore[override]
+    def stream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
         """Refuses."""
-        self._refuse()
-        yield {}
+        raise RuntimeError(_REFUSED)

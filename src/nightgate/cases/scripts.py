@@ -128,7 +128,7 @@ class Step(Record):
     """The stream ends without a stop."""
     raise_: Annotated[Raise, CHOICE] | None = Field(default=None, alias="raise")
     times: Whole | None = None
-    """How many tries end so before the step answers or the next one is played; None stands for 1."""
+    """How many tries end so before the step answers or the next one is played; None: all of them."""
 
     @model_validator(mode="after")
     def _does_something(self) -> Step:

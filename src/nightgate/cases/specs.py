@@ -24,6 +24,16 @@ SCHEMES = (
     "litellm",
     "import",
 )
+_SECRET_WORDS = frozenset(
+    {"key", "apikey", "token", "accesstoken", "secret", "password", "passwd", "pwd", "credential"}
+    | {"credentials", "authorization", "auth", "bearer", "signature", "cookie", "headers"}
+)
+_NO_SECRETS = frozenset({"prompt_cache_key", "cache_key"})
+"""Names that sound like a credential and hold none."""
+
+_SECRET_VALUE = re.compile(
+    r"^(sk|pk|rk|ghp|gho|ghs|xox[abprs]|hf|gsk)[-_][A-Za-z0-9_-]{8,}|^(AKIA|ASIA)[A-Z0-9]{12,}|^Bearer\s|^ABSK"
+)
 _SCRIPT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _FACTORY = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -56,19 +66,21 @@ def parse_spec(text: str) -> ModelSpec:
     >>> spec.scheme, spec.name, dict(spec.options)
     ('openai', 'gpt-x', {'base_url': 'http://127.0.0.1:8080/v1', 'temperature': '0'})
     """
+    # What is wrong is told without the options: a credential among them must not be repeated.
+    shown = text.partition("?")[0]
     scheme, colon, rest = text.partition(":")
     if scheme not in SCHEMES or not colon:
         known = ", ".join(SCHEMES)
         guess = did_you_mean(scheme, SCHEMES) if "did you mean" in did_you_mean(scheme, SCHEMES) else ""
-        raise ValueError(f"{text!r} names no model: it starts with one of {known}, then a colon{guess}")
+        raise ValueError(f"{shown!r} names no model: it starts with one of {known}, then a colon{guess}")
     name, _, query = rest.partition("?")
     if not name or name != name.strip():
-        raise ValueError(f"{text!r} has no model name after {scheme}:")
+        raise ValueError(f"{shown!r} has no model name after {scheme}:")
     if scheme == "scripted" and not _SCRIPT_NAME.fullmatch(name):
-        raise ValueError(f"{text!r}: a script's name is its file name in scripts/ without .yaml")
+        raise ValueError(f"{shown!r}: a script's name is its file name in scripts/ without .yaml")
     if scheme == "import" and not _FACTORY.fullmatch(name):
-        raise ValueError(f"{text!r} must be import:module:factory")
-    return ModelSpec(text=text, scheme=scheme, name=name, options=_options(text, query))
+        raise ValueError(f"{shown!r} must be import:module:factory")
+    return ModelSpec(text=text, scheme=scheme, name=name, options=_options(shown, query))
 
 
 def _options(text: str, query: str) -> dict[str, str]:
@@ -81,4 +93,24 @@ def _options(text: str, query: str) -> dict[str, str]:
     options = dict(pairs)
     if len(options) != len(pairs):
         raise ValueError(f"{text!r} gives an option twice")
+    for name, value in pairs:
+        if looks_secret(name, value):
+            raise ValueError(f"{text!r}: {secret_refused(name)}")
     return options
+
+
+def looks_secret(name: str, value: object) -> bool:
+    """Whether an option holds a credential, by its name or by its value."""
+    words = set(re.split(r"[^a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()))
+    squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
+    if name not in _NO_SECRETS and (words & _SECRET_WORDS or squeezed in _SECRET_WORDS):
+        return True
+    return isinstance(value, str) and bool(re.search(r"://[^/?#]*@", value) or _SECRET_VALUE.search(value))
+
+
+def secret_refused(name: str) -> str:
+    """Why an option is refused; its value is not repeated."""
+    return (
+        f"option {name!r} looks like a credential. Credentials come only from the provider's own "
+        "environment variables and chains"
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import nightgate
+from nightgate.version import VERSION
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -29,7 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"nightgate {nightgate.__version__}")
+    parser.add_argument("--version", action="version", version=f"nightgate {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     check = _command(commands, "check", "validate suites and print the planned grid; nothing is called")

@@ -91,7 +91,10 @@ def through_prefect(requests: Sequence[RunRequest], args: argparse.Namespace, *,
     from flows.nightly import nightly
 
     named = [wiring.named(request.parameters()) for request in requests]
-    state = asyncio.run(nightly(name, named, return_state=True))
+    async def drive() -> Any:
+        return await nightly(name, named, return_state=True)
+
+    state = asyncio.run(drive())
     print(f"flow {state.name}: {state.message}", file=sys.stderr)
     summaries = asyncio.run(_stored(named))
     for summary, request in zip(summaries, requests, strict=True):

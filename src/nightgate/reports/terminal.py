@@ -64,7 +64,7 @@ _HOLES = ("not_applicable", "error", "skipped")
 def _table(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not evaluators:
         return
-    rows = [("evaluator", "rate", "95% interval", "passed", "wanted", "covered", "pass^k")]
+    rows: list[tuple[str, ...]] = [("evaluator", "rate", "95% interval", "passed", "wanted", "covered", "pass^k")]
     rows += [_row(evaluator) for evaluator in evaluators]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:

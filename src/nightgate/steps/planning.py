@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import secrets
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import nightgate
 from nightgate.cases import Case, Suite, evaluators_of, select
 from nightgate.errors import ConflictError, InputError
 from nightgate.evaluators.registry import Registered
@@ -30,6 +29,7 @@ from nightgate.plans import (
 from nightgate.ports import AgentFactory, Store
 from nightgate.requests import RunRequest
 from nightgate.rows.keys import checked_id, plan_key
+from nightgate.version import VERSION
 
 
 def resolve(suite: Suite, request: RunRequest) -> Suite:
@@ -105,7 +105,7 @@ def make_plan(
     evaluators: Mapping[str, Registered],
     price_table: str,
     live: bool,
-    now: Callable[[], datetime],
+    now: datetime,
 ) -> Plan:
     """The plan of a run; nothing is stored yet.
 
@@ -118,7 +118,7 @@ def make_plan(
         live: Whether ``when: live`` evaluators take part.
         now: The run's scheduled start.
     """
-    started = now().astimezone(UTC)
+    started = now.astimezone(UTC)
     cases = plan_cases(
         suite,
         live=live,
@@ -157,7 +157,7 @@ def make_plan(
         parts=asdict(first) if first is not None else {},
         price_table=price_table,
         git_sha=git_sha(suite),
-        nightgate=nightgate.__version__,
+        nightgate=VERSION,
         seed=request.seed,
         live=live,
     )
@@ -214,13 +214,14 @@ def refuse_mixing(stored: Plan, fresh: Plan) -> None:
 
 def resumed(stored: Plan, request: RunRequest) -> RunRequest:
     """The request under which a run is resumed: the first start's models and filters are kept."""
+    filters: dict[str, Any] = {name: tuple(values) for name, values in stored.filters.items()}
     return replace(
         request,
         run_id=stored.run_id,
         model=request.model or stored.model,
         judge=request.judge or stored.judge,
         user=request.user or stored.user,
-        **{name: tuple(values) for name, values in stored.filters.items()},
+        **filters,
     )
 
 

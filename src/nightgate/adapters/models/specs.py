@@ -16,22 +16,12 @@ from typing import Any, NoReturn
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit
 
 from nightgate import prices
-from nightgate.cases.specs import SCHEMES
+from nightgate.cases.specs import SCHEMES, looks_secret, secret_refused
 from nightgate.cases.specs import parse_spec as parse_head
 from nightgate.errors import InputError
 
 __all__ = ["SCHEMES", "ModelSpec", "canonical", "is_local", "parse_spec"]
 
-_SECRET_WORDS = frozenset(
-    {"key", "apikey", "token", "accesstoken", "secret", "password", "passwd", "pwd", "credential"}
-    | {"credentials", "authorization", "auth", "bearer", "signature", "cookie", "headers"}
-)
-_NO_SECRETS = frozenset({"prompt_cache_key", "cache_key"})
-"""Names that sound like a credential and hold none."""
-
-_SECRET_VALUE = re.compile(
-    r"^(sk|pk|rk|ghp|gho|ghs|xox[abprs]|hf|gsk)[-_][A-Za-z0-9_-]{8,}|^(AKIA|ASIA)[A-Z0-9]{12,}|^Bearer\s|^ABSK"
-)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
@@ -133,15 +123,8 @@ def _pairs(head: str, query: str) -> list[tuple[str, str]]:
 
 def _refuse_secret(head: str, name: str, value: Any) -> None:
     """Specs are stored and shown: a credential in one is refused, and its value not repeated."""
-    words = set(re.split(r"[^a-z0-9]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()))
-    squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
-    userinfo = isinstance(value, str) and re.search(r"://[^/?#]*@", value)
-    named = name not in _NO_SECRETS and (words & _SECRET_WORDS or squeezed in _SECRET_WORDS)
-    if named or userinfo or (isinstance(value, str) and _SECRET_VALUE.search(value)):
-        raise InputError(
-            f"model {head!r}: option {name!r} looks like a credential. Credentials come only from the "
-            "provider's own environment variables and chains"
-        )
+    if looks_secret(name, value):
+        raise InputError(f"model {head!r}: {secret_refused(name)}")
     if isinstance(value, Mapping):
         for inner, part in value.items():
             _refuse_secret(head, str(inner), part)

@@ -20,7 +20,8 @@ from nightgate.errors import MissingError, StoreError
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
 _TEMPORARY = "."
 """Temporary names start with a dot: neither ``find`` nor any Parquet reader looks at those."""
-_TRIES = 5
+_TRIES = 100
+"""Of making a folder that others remove as soon as it is empty; each takes microseconds."""
 
 
 class FolderStore:
@@ -158,10 +159,10 @@ def _durable(key: str) -> bool:
 def _opened(path: Path) -> Iterator[BufferedWriter]:
     """Open for writing; ``delete`` of a neighbour may take the folder away in between."""
     for last in (*[False] * (_TRIES - 1), True):
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("xb")
-        except FileNotFoundError:
+        except (FileNotFoundError, FileExistsError):
             if last:
                 raise
             continue

@@ -1,0 +1,114 @@
+"""For the tests of people who use nightgate: a scripted model, a store in memory, a fixed clock, pytest.
+
+Owns nothing of its own but ``cases``: one pytest test a case, where a hole fails and never skips in
+silence. Imports pytest when ``cases`` is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from nightgate.adapters.scripted import ScriptedModel
+from nightgate.adapters.store.memory import InMemoryStore
+from nightgate.cases import load_script, load_suite
+from nightgate.wiring import run_suite
+
+__all__ = ["CaseResult", "FixedClock", "InMemoryStore", "ScriptedModel", "cases", "scripted_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedClock:
+    """A clock that stands."""
+
+    at: datetime
+    """Aware."""
+
+    def now(self) -> datetime:
+        """The moment it stands at."""
+        return self.at
+
+
+def scripted_model(path: str | Path) -> ScriptedModel:
+    """The scripted model behind a ``scripts/<name>.yaml``."""
+    return ScriptedModel(load_script(path), Path(path).stem)
+
+
+class _Once:
+    """A suite's run, made when the first test asks and shared by all of them."""
+
+    def __init__(self, path: Path, options: dict[str, Any]) -> None:
+        self._path, self._options = path, options
+        self._lock = threading.Lock()
+        self._summary: dict[str, Any] | None = None
+
+    def summary(self) -> dict[str, Any]:
+        with self._lock:
+            if self._summary is None:
+                self._summary = asyncio.run(self._run())
+            return self._summary
+
+    async def _run(self) -> dict[str, Any]:
+        options = {"store": InMemoryStore(), **self._options}
+        return (await run_suite(self._path, **options)).as_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case of a suite, run together with all others when the first test asks."""
+
+    case_id: str
+    _once: _Once = field(repr=False)
+
+    @property
+    def cells(self) -> list[dict[str, Any]]:
+        """Counts by evaluator: planned, passed, failed, open."""
+        return [row for row in self._once.summary()["cases"] if row["case"] == self.case_id]
+
+    def check(self) -> None:
+        """Fail unless every planned cell of the case passed or was allowed to be skipped.
+
+        Raises:
+            AssertionError: With one line a failure or hole.
+        """
+        reasons = [
+            f"{failure['evaluator']} {failure['status']}: {failure['reason']}"
+            for failure in self._once.summary()["failures"]
+            if failure["case"] == self.case_id
+        ]
+        broken = [row for row in self.cells if row["failed"] or row["open"]]
+        if broken or not self.cells:
+            counts = [
+                f"{row['evaluator']}: {row['passed']} of {row['planned']} passed, {row['failed']} failed, "
+                f"{row['open']} not measured"
+                for row in broken
+            ]
+            lines = "\n".join([*counts, *reasons]) or "nothing was planned"
+            raise AssertionError(f"case {self.case_id}:\n{lines}")
+
+
+def cases(path: str | Path, **options: Any) -> Any:
+    """Parametrize a pytest test with one id a case; the test takes ``result`` and calls ``check``.
+
+    Args:
+        path: The suite's folder.
+        **options: As ``nightgate.run_suite``'s; the store is in memory unless given.
+
+    Example:
+        ::
+
+            @nightgate.testing.cases("cases/support")
+            def test_support(result):
+                result.check()
+    """
+    import pytest
+
+    suite = load_suite(path)
+    once = _Once(Path(path), options)
+    return pytest.mark.parametrize(
+        "result", [pytest.param(CaseResult(case.id, once), id=case.id) for case in suite.cases]
+    )
