@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -15,6 +17,18 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 IDS = st.text("abcdefghij0123456789-", min_size=1, max_size=12)
 OPTIONAL_TEXT = st.none() | TEXT
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+
+
+def whole(kind: type, /, **parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Like ``st.builds``, but refuses to leave a field at its default.
+
+    A field that is added to a record and forgotten in its stored form would pass every round trip.
+    """
+    missing = {field.name for field in fields(kind)} - set(parts)
+    assert not missing, f"{kind.__name__}: draw {missing} here, and store it"
+    return st.builds(kind, **parts)
+
+
 JSON = st.recursive(
     SCALARS | st.binary(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
@@ -29,12 +43,12 @@ MOMENTS = st.none() | st.datetimes(
     datetime(2100, 1, 1),  # noqa: DTZ001 - same
     timezones=st.just(UTC),
 ).map(lambda moment: moment.replace(fold=0))
-USAGES = st.builds(Usage, input=WIDE, output=WIDE, cache_read=WIDE, cache_write=WIDE)
-TOOL_CALLS = st.builds(
+USAGES = whole(Usage, input=WIDE, output=WIDE, cache_read=WIDE, cache_write=WIDE)
+TOOL_CALLS = whole(
     ToolCall, name=TEXT, arguments=JSON, result=OPTIONAL_TEXT, status=OPTIONAL_TEXT, call_id=TEXT
 )
-KEYS = st.builds(TrialKey, run_id=IDS, suite=IDS, case_id=TEXT, trial=SMALL)
-TRIALS = st.builds(
+KEYS = whole(TrialKey, run_id=IDS, suite=IDS, case_id=TEXT, trial=SMALL)
+TRIALS = whole(
     Trial,
     key=KEYS,
     ending=st.sampled_from(Ending),
@@ -85,7 +99,7 @@ def scores(draw: st.DrawFn) -> Score:
     )
 
 
-CELLS = st.builds(
+CELLS = whole(
     Cell,
     case_id=TEXT,
     trial=SMALL,
@@ -111,8 +125,8 @@ _START = {
     "play": SMALL,
     "started_at": MOMENTS,
 }
-STARTS = st.builds(CallStart, **_START)
-CALLS = st.builds(
+STARTS = whole(CallStart, **_START)
+CALLS = whole(
     Call,
     **_START,
     outcome=st.sampled_from(Outcome),

@@ -7,11 +7,12 @@ part that cannot be told is not_applicable, else pass. Knows nothing of tools.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nightgate.cases import Case
-from nightgate.evaluators.text import clip, fold, fold_pattern
+from nightgate.evaluators.text import clip, fold, fold_needle, fold_pattern
 from nightgate.scores import Score, Status
 from nightgate.trials import Trial
 
@@ -25,6 +26,10 @@ _SURE = 0.5
 """Below this share the best guess is no verdict."""
 _APART = 0.25
 """Related languages closer than this cannot be told apart."""
+_SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|\w+://[!-~]+|\[[^\]\s]*\]", re.DOTALL)
+"""Code, addresses and citations speak no language and tip short answers over."""
+_SAME_LANGUAGE = {"no": "nb"}
+"""Codes that the detector knows by another name."""
 
 
 class AnswerPolicy:
@@ -70,7 +75,7 @@ def _broken_text(output: str, want: AnswerExpected) -> Iterator[str]:
 
 
 def _contains(text: str, needle: str, *, exact: bool) -> bool:
-    return fold(needle, exact=exact) in text
+    return fold_needle(needle, exact=exact) in text
 
 
 def speaks(text: str, language: str) -> tuple[bool | None, str]:
@@ -84,15 +89,15 @@ def speaks(text: str, language: str) -> tuple[bool | None, str]:
         True, False or None when it cannot be told, and a line that says why.
     """
     code = language.replace("_", "-").split("-")[0].lower()
-    letters = sum(char.isalpha() for char in text)
+    code = _SAME_LANGUAGE.get(code, code)
+    spoken = " ".join(_SILENT.sub(" ", text).split())
+    letters = sum(char.isalpha() for char in spoken)
     if letters < _MIN_LETTERS:
         return None, f"{letters} letters are too few to tell a language"
     detector, known = _detector()
     if code not in known:
         return None, f"the language check does not know {language!r}"
-    # URLs, code and citations speak no language and tip short answers over.
-    cleaned = " ".join(word for word in text.split() if "://" not in word and not word.startswith(("[", "`")))
-    ranked = detector.compute_language_confidence_values(cleaned or text)
+    ranked = detector.compute_language_confidence_values(spoken)
     best = ranked[0]
     best_code = best.language.iso_code_639_1.name.lower()
     share = next((r.value for r in ranked if r.language.iso_code_639_1.name.lower() == code), 0.0)

@@ -20,7 +20,7 @@ class CitesSource:
     """Pass if the answer cites exactly the expected sources; none expected means none allowed.
 
     Args:
-        pattern: Regular expression; its first group (or the whole match) is the source's id.
+        pattern: Regular expression; its first group that matched (or the whole match) is the source's id.
     """
 
     name: ClassVar[str] = "CitesSource"
@@ -36,7 +36,8 @@ class CitesSource:
     def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge the citations of the final answer."""
         want = set(case.expect.cites or ())
-        cited = {match[1] if self._pattern.groups else match[0] for match in self._pattern.finditer(trial.output)}
+        found = self._pattern.finditer(trial.output)
+        cited = {next((group for group in match.groups() if group), match[0]) for match in found}
         named = ", ".join(sorted(cited)) or "nothing"
         wanted = ", ".join(sorted(want)) or "nothing"
         passed = cited == want

@@ -9,17 +9,20 @@ from __future__ import annotations
 import re
 import unicodedata
 
+_DASHES = "‐‑‒–—―−﹘﹣－"
 _FOLDS = str.maketrans(
     {
-        **dict.fromkeys("‘’‚‛ʼ´`′", "'"),
+        **dict.fromkeys("‘’‚‛‹›ʼ´`′", "'"),
         **dict.fromkeys("“”„‟«»″", '"'),
-        **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
+        **dict.fromkeys(_DASHES, "-"),
     }
 )
 _SPACE = re.compile(r"\s+")
-_UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_LINE_ESCAPE = re.compile(r"((?:^|[^\\])(?:\\\\)*)\\[nrt]")
-"""Line ends and tabs in a pattern: folded text has blanks there."""
+_CODE_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+_LINE_ESCAPES = re.compile(r"(?<!\\)((?:\\\\)*) *(?:\\[nrt] *)+")
+"""Line ends and tabs in a pattern: folded text has one blank there, however many they are."""
+_DASH = re.compile(rf"(?<!\\)[{_DASHES}]")
+"""Escaped when folded: between two signs of a set, a plain hyphen would make a range of them."""
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 
 
@@ -40,6 +43,18 @@ def fold(text: str, *, exact: bool = False) -> str:
     return _SPACE.sub(" ", _strip_accents(plain).casefold()).strip()
 
 
+def fold_needle(needle: str, *, exact: bool = False) -> str:
+    """Fold a text that is looked for in folded text; blanks at its ends are meant (" no " is no "know").
+
+    >>> fold_needle(" Nó ")
+    ' no '
+    """
+    folded, line = fold(needle, exact=exact), needle.strip("\r\n")
+    if exact or not folded:
+        return folded
+    return f"{' ' * line[0].isspace()}{folded}{' ' * line[-1].isspace()}"
+
+
 def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
     """Compile a pattern so that it meets folded text: accents and typography folded, case ignored.
 
@@ -52,8 +67,9 @@ def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
     composed = unicodedata.normalize("NFC", pattern)
     if exact:
         return re.compile(composed)
-    composed = _UNICODE_ESCAPE.sub(lambda match: re.escape(chr(int(match[1], 16))), composed)
-    composed = _LINE_ESCAPE.sub(r"\1\\s", composed)
+    composed = _CODE_ESCAPE.sub(lambda m: m[1] + re.escape(chr(int(m[2] or m[3], 16))), composed)
+    composed = _LINE_ESCAPES.sub(r"\1\\s", composed)
+    composed = _DASH.sub(r"\\-", composed)
     plain = _strip_accents(composed.translate(_FOLDS).translate(_INVISIBLE))
     return re.compile(_SPACE.sub(" ", plain).replace("ß", "ss"), re.IGNORECASE)
 

@@ -77,7 +77,7 @@ def _follow(value: Any, steps: list[str]) -> Any:
             found = _follow(value[key], steps[width:])
             if found is not _MISSING:
                 return found
-    if isinstance(value, list | tuple) and steps[0].isdigit() and int(steps[0]) < len(value):
+    if isinstance(value, list | tuple) and steps[0].isdecimal() and int(steps[0]) < len(value):
         return _follow(value[int(steps[0])], steps[1:])
     return _MISSING
 
