@@ -19,6 +19,10 @@ class DeadlineError(Exception):
     """The working time is used up."""
 
 
+class SelfCancelledError(Exception):
+    """The work cancelled itself; nobody had asked it to."""
+
+
 async def within(task: asyncio.Task[T], timeout_s: float, scope: Scope) -> T:
     """The task's result, if it comes within ``timeout_s`` seconds of working time.
 
@@ -29,6 +33,7 @@ async def within(task: asyncio.Task[T], timeout_s: float, scope: Scope) -> T:
 
     Raises:
         DeadlineError: At the deadline.
+        SelfCancelledError: If a cancellation came out of the work that nobody outside had sent.
     """
     began, waited_before = time.monotonic(), scope.waited_s
     try:
@@ -40,6 +45,9 @@ async def within(task: asyncio.Task[T], timeout_s: float, scope: Scope) -> T:
                 break
             done, _ = await asyncio.wait({task}, timeout=max(rest, 0.05))
             if done:
+                # Raised on, it would look like a stop of the run, and the caller would end in silence.
+                if task.cancelled():
+                    raise SelfCancelledError("a CancelledError came from inside; nobody had cancelled it")
                 return task.result()
     except asyncio.CancelledError:
         scope.closed = True

@@ -26,6 +26,8 @@ from nightgate.trials import Ending, Trial
 
 _JUDGE_CONTENT = frozenset({"call_cap", "exhausted_content"})
 """Model failures that are the judge's own: it answered, but nothing usable."""
+_CALLS_A_TOOL_CALL = 3
+"""Some judges ask once for each tool call of the trial: the cap on a judgement's calls grows with them."""
 
 
 def unjudged(trial: Trial, planned: PlannedEvaluator, case: Case) -> Score | None:
@@ -81,6 +83,7 @@ async def judge(
         trial=trial.key.trial,
         evaluator=planned.name,
         play=trial.attempt,
+        limits={"more_calls": _CALLS_A_TOOL_CALL * len(trial.tool_calls)},
     )
     score = unjudged(trial, planned, case)
     asked = score is None
@@ -124,7 +127,10 @@ async def _evaluate(
     if isinstance(scope.fatal, ModelCallError | BudgetError):
         # It swallowed the failure of its model and made something up: that is no verdict.
         return _failed(planned, scope, scope.fatal)
-    return _folded(planned, found, trial)
+    try:
+        return _folded(planned, found, trial)
+    except Exception as error:  # what came back is the user's too
+        return _failed(planned, scope, error)
 
 
 async def _call(registered: Registered, trial: Trial, case: Case) -> Any:

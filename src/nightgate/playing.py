@@ -16,8 +16,8 @@ from typing import Any
 from nightgate.calls import Role, Scope, scoped
 from nightgate.cases import Case
 from nightgate.deadlines import DeadlineError, within
-from nightgate.errors import BudgetError, ModelCallError
-from nightgate.evaluators.sessions import tool_text
+from nightgate.errors import BudgetError, InputError, ModelCallError
+from nightgate.evaluators.sessions import exchanges, tool_text
 from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import AgentFactory, AgentUnderTest, Answer
 from nightgate.trials import Ending, ToolCall, Trial, TrialKey, Usage
@@ -53,6 +53,7 @@ async def play(
 
     Raises:
         BudgetError: If the run's cap stopped it: it was not played.
+        InputError: If the factory hands out an agent that it may not.
         CancelledError: If the run was stopped.
     """
     scope = Scope(
@@ -76,6 +77,8 @@ async def play(
             except DeadlineError:
                 ending = Ending.AGENT_TIMEOUT
                 error = f"no answer within {plan.timeout_s:g} s of working time"
+            except InputError:
+                raise  # the factory cannot be used at all: exit 2, as if planning had found it
             except Exception as raised:  # the user's agent may raise anything; it is typed here
                 ending, error = _raised(raised, scope)
             if isinstance(scope.fatal, BudgetError):
@@ -194,28 +197,16 @@ def tool_calls(messages: Sequence[Mapping[str, Any]], raw: Mapping[str, str]) ->
         raw: Argument text by tool-use id, as the model sent it: the SDK replaces what is no JSON by
             an empty object, and a check must see what the model really wrote.
     """
-    results: dict[str, Mapping[str, Any]] = {}
-    for message in messages:
-        for block in message["content"]:
-            if "toolResult" in block:
-                results[block["toolResult"]["toolUseId"]] = block["toolResult"]
-    found: list[ToolCall] = []
-    for message in messages:
-        for block in message["content"]:
-            if "toolUse" not in block:
-                continue
-            use = block["toolUse"]
-            result = results.get(use["toolUseId"])
-            found.append(
-                ToolCall(
-                    name=use["name"],
-                    arguments=_arguments(use["input"], raw.get(use["toolUseId"])),
-                    result=tool_text(result) if result is not None else None,
-                    status=result.get("status") if result is not None else None,
-                    call_id=use["toolUseId"],
-                )
-            )
-    return tuple(found)
+    return tuple(
+        ToolCall(
+            name=use["name"],
+            arguments=_arguments(use["input"], raw.get(use["toolUseId"])),
+            result=tool_text(result) if result is not None else None,
+            status=result.get("status") if result is not None else None,
+            call_id=use["toolUseId"],
+        )
+        for _, use, result in exchanges(messages)
+    )
 
 
 def _arguments(parsed: Any, raw: str | None) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from nightgate.trials import Usage
 
@@ -56,6 +56,7 @@ class Score:
     Raises:
         ValueError: If a figure is NaN, infinite or outside [0, 1] where it is judged, or stands
             beside a status that has none.
+        TypeError: If the status is no ``Status`` or the reason no text.
     """
 
     evaluator: str
@@ -72,6 +73,10 @@ class Score:
     """Parts of a folded finding, a judge's raw reply, figures beside the verdict; JSON values."""
 
     def __post_init__(self) -> None:
+        status, reason = cast("Any", self.status), cast("Any", self.reason)  # the user's evaluators fill it
+        if not isinstance(status, Status) or not isinstance(reason, str):
+            msg = f"{self.evaluator}: status {status!r} must be a Status, reason {reason!r} text"
+            raise TypeError(msg)
         if self.score is None:
             return
         if not math.isfinite(self.score):
@@ -155,6 +160,7 @@ def fold(evaluator: str, version: int, findings: Sequence[Score], *, trajectory:
         details={
             "parts": [
                 {"status": f.status.value, "score": f.score, "label": f.label, "reason": f.reason}
+                | ({"details": dict(f.details)} if f.details else {})
                 for f in findings
             ]
         },

@@ -23,6 +23,10 @@ from nightgate.errors import InputError
 from nightgate.ports import AgentUnderTest, Answer, Target
 
 
+_CLOSE_S = 10.0
+"""A close() that takes longer is left behind: it must not keep an agent's slot."""
+
+
 class SharedAgentError(InputError):
     """The factory returned an object that it had returned before: trials would share memory."""
 
@@ -32,7 +36,7 @@ class StrandsFactory:
 
     def __init__(self, factory: Callable[[Any, Case], Any], name: str) -> None:
         self._factory, self._name = factory, name
-        self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._seen: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._seen_hard: list[Any] = []
 
     async def build(self, model: Any, case: Case) -> AgentUnderTest:
@@ -78,11 +82,12 @@ class StrandsFactory:
             raise InputError(msg)
 
     def _was_seen(self, agent: Any) -> bool:
+        # By identity: agents of a user's class may be equal and still be two.
+        if self._seen.get(id(agent)) is agent:
+            return True
         try:
-            if agent in self._seen:
-                return True
-            self._seen.add(agent)
-        except TypeError:  # no weak references or not hashable: hold it instead
+            self._seen[id(agent)] = agent
+        except TypeError:  # no weak references: hold it instead
             if any(agent is other for other in self._seen_hard):
                 return True
             self._seen_hard.append(agent)
@@ -149,6 +154,9 @@ class StrandsTarget:
         answer = str(result)
         self._log.append({"role": "assistant", "content": [{"text": answer}]})
         status = getattr(getattr(result, "status", None), "value", None)
+        if status == "failed":  # a swarm hides what broke in a node behind its status
+            msg = f"the {type(self._target.agent).__name__} ended as failed: {answer[:200]}"
+            raise RuntimeError(msg)
         return Answer(text=answer, stop_reason=status or getattr(result, "stop_reason", None))
 
     def _last_text(self) -> str:
@@ -175,7 +183,8 @@ class StrandsTarget:
             return
         self._closed = True
         try:
-            await _call(self._target.close)
+            async with asyncio.timeout(_CLOSE_S):
+                await _call(self._target.close)
         except Exception:  # the user's code; the trial's record is made already
             return
 
@@ -187,7 +196,11 @@ async def _call(function: Callable[[], Any]) -> Any:
 
 def _text(message: Any) -> str:
     """The text blocks of a message, as the user would read them."""
-    return "\n".join(block["text"] for block in message.get("content", ()) if "text" in block)
+    parts = []
+    for block in message.get("content", ()):
+        cited = block.get("citationsContent", {}).get("content", ())
+        parts += [part["text"] for part in (block, *cited) if "text" in part]
+    return "\n".join(parts)
 
 
 def _unwrapped(error: BaseException) -> BaseException:

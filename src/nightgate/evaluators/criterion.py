@@ -51,6 +51,8 @@ class Criterion:
     version: ClassVar[int] = 1
 
     def __init__(self, criterion_id: str, judge: JudgeModel, *, replies: int = 2) -> None:
+        if replies < 1:
+            raise ValueError(f"replies is {replies}: the judge has to be asked once at least")
         self.name = f"Criterion:{criterion_id}"
         self._id, self._judge, self._replies = criterion_id, judge, replies
 
@@ -97,13 +99,15 @@ def render(trial: Trial, criterion: str) -> str:
     }
     # Derived from the content: stable for the judge's cache, unknown to whoever wrote the content.
     marker = hashlib.sha256(json.dumps(blocks, ensure_ascii=False).encode(errors="replace")).hexdigest()[:20]
-    return "\n\n".join(f"<<{name} {marker}>>\n{text}\n<<END {name} {marker}>>" for name, text in blocks.items())
+    return "\n\n".join(
+        f"<<{name} {marker}>>\n{text}\n<<END {name} {marker}>>" for name, text in blocks.items()
+    )
 
 
 def read_reply(raw: str) -> tuple[str | None, str, str]:
     """Verdict, reason and problem of a judge's reply.
 
-    Fences, comments and words around the object are forgiven; a missing, unknown or doubled verdict
+    Fences, comments and lines around the object are forgiven; a missing, unknown or doubled verdict
     is not.
 
     Returns:
@@ -119,26 +123,43 @@ def read_reply(raw: str) -> tuple[str | None, str, str]:
     return verdict.strip().lower().replace(" ", "_"), reason.strip() if isinstance(reason, str) else "", ""
 
 
+_OPENING = re.compile(r"^[^\S\n]*(?:```[\w-]*[^\S\n]*)?(?=\{)", re.MULTILINE)
+
+
 def parse_object(raw: str) -> dict[str, Any] | None:
-    """The one JSON object in a reply, or None when there is none, a torn one, or several that differ."""
+    """The one JSON object in a reply, or None when there is none, a torn one, or several that differ.
+
+    It begins a line. Inside a sentence it is a quotation, as of a verdict that the answer under
+    judgement had planted, and decides nothing.
+    """
     objects: list[dict[str, Any]] = []
-    decoder = json.JSONDecoder()
-    text = _without_comments(raw)
-    position = text.find("{")
-    while position != -1:
+    text, position = raw, 0
+    while opening := _OPENING.search(text, position):
+        position = opening.end()
         try:
-            value, end = decoder.raw_decode(text, position)
-        except ValueError:
-            position = text.find("{", position + 1)
-            continue
+            value, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            text = _without_comments(text[position:])
+            try:
+                value, position = _DECODER.raw_decode(text)
+            except (ValueError, RecursionError):
+                return None
         objects.append(value)
-        position = text.find("{", end)
     if not objects or any(other != objects[0] for other in objects[1:]):
         return None
     return objects[0]
 
 
-_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are there once: of two verdicts neither counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|(?://|#)[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 
 
 def _without_comments(raw: str) -> str:

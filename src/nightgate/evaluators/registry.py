@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,12 @@ from nightgate.evaluators.citations import CitesSource
 from nightgate.evaluators.criterion import SYSTEM, Criterion
 from nightgate.evaluators.skills import SkillPolicy
 from nightgate.evaluators.state import BlockedAsExpected, StateReached
-from nightgate.evaluators.strands import StrandsEvaluator, import_strands_evals, is_strands
+from nightgate.evaluators.strands import (
+    StrandsEvaluator,
+    import_strands_evals,
+    is_strands,
+    root_logger_kept,
+)
 from nightgate.evaluators.tools import ToolPolicy
 from nightgate.imports import load_object
 from nightgate.plans import EvaluatorFacts, digest
@@ -69,7 +75,9 @@ def _build(
 ) -> Registered:
     params = dict(config.params or {}) if config is not None else {}
     if config is not None and config.use is not None:
-        return _custom(name, load_object(config.use, folders, what=f"evaluators.{name}.use"), params, judge)
+        with root_logger_kept():
+            found = load_object(config.use, folders, what=f"evaluators.{name}.use")
+        return _custom(name, found, params, judge)
     if name in _CODE:
         evaluator = _construct(name, _CODE[name], params)
         return Registered(
@@ -77,7 +85,7 @@ def _build(
         )
     if name.startswith("Criterion:"):
         pinned = _pinned(name, judge)
-        criterion = Criterion(name.removeprefix("Criterion:"), pinned, **params)
+        criterion = _construct(name, partial(Criterion, name.removeprefix("Criterion:"), pinned), params)
         return Registered(
             evaluator=criterion,
             facts=_judge_facts(name, Criterion.version, pinned, {**params, "prompt": SYSTEM}),
@@ -92,13 +100,22 @@ def _build(
 
 def _custom(name: str, found: Any, params: dict[str, Any], judge: JudgeModel | None) -> Registered:
     """A Strands evaluator or one of the user's own, by class or by factory function."""
-    takes_model = "model" in inspect.signature(found).parameters
+    if not callable(found):
+        msg = f"evaluators.{name}: {found!r} is no class or function that makes an evaluator"
+        raise InputError(msg)
+    takes_model = _takes_model(found)
     pinned = _pinned(name, judge) if takes_model and "model" not in params else None
     if takes_model and "model" in params:
-        msg = f"evaluators.{name}.params.model: a judge's model is the suite's pinned `judge`, not a parameter"
+        msg = f"evaluators.{name}.params.model: a judge's model is the suite's `judge`, not a parameter"
         raise InputError(msg)
     arguments = {**params, "model": pinned.model} if pinned is not None else params
     made = _construct(name, found, arguments)
+    if is_strands(type(made)) and hasattr(made, "model") and made.model is not arguments.get("model"):
+        msg = (
+            f"evaluators.{name}: {type(made).__name__} would ask a model that the suite does not pin: "
+            "let its __init__ take `model` and hand it on"
+        )
+        raise InputError(msg)
     evaluator = StrandsEvaluator(name, made, judge=takes_model) if is_strands(type(made)) else made
     version = getattr(evaluator, "version", None)
     if not isinstance(version, int) or not callable(getattr(evaluator, "evaluate", None)):
@@ -114,6 +131,21 @@ def _custom(name: str, found: Any, params: dict[str, Any], judge: JudgeModel | N
     return Registered(evaluator=evaluator, facts=facts, inline=isinstance(evaluator, StrandsEvaluator))
 
 
+def _takes_model(found: Any) -> bool:
+    """Whether ``model`` can be handed in, also where a subclass hands its ``**kwargs`` on."""
+    makers = [vars(base).get("__init__") for base in found.__mro__] if inspect.isclass(found) else [found]
+    for maker in filter(None, makers):
+        try:
+            parameters = inspect.signature(maker).parameters
+        except ValueError:  # built-in: it has none that could be seen
+            return False
+        if "model" in parameters:
+            return True
+        if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters.values()):
+            return False
+    return False
+
+
 def _construct(name: str, found: Any, params: Mapping[str, Any]) -> Any:
     try:
         return found(**params)
@@ -127,7 +159,9 @@ def _construct(name: str, found: Any, params: Mapping[str, Any]) -> Any:
 
 def _pinned(name: str, judge: JudgeModel | None) -> JudgeModel:
     if judge is None:
-        msg = f"evaluators.{name} asks a judge and the suite pins none: set `judge:` in suite.yaml or pass --judge"
+        msg = (
+            f"evaluators.{name} asks a judge and the suite pins none: set `judge:` in suite.yaml or pass --judge"
+        )
         raise InputError(msg)
     return judge
 

@@ -8,21 +8,33 @@ the tool executions and the agent invocation that the turn caused. Imports stran
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from nightgate.evaluators.values import parsed
 from nightgate.trials import Trial
 
 
+_TICK = timedelta(microseconds=1)
+_Call = tuple[int, Mapping[str, Any], Any, Mapping[str, Any] | None]
+"""Number of its message, tool use, arguments as sent, result."""
+
+
 def session(trial: Trial) -> Any:
     """The ``strands_evals.types.trace.Session`` of a trial; no traces when nothing was said."""
     from strands_evals.types.trace import Session, Trace
 
-    session_id = f"{trial.key.run_id}/{trial.key.suite}/{trial.key.trial}"
+    key = trial.key
+    session_id = f"{key.run_id}/{key.suite}/{key.case_id}/{key.trial}"
+    calls = iter(_calls(trial))
     traces = [
-        Trace(spans=_spans(trial, turn, session_id, number), trace_id=f"{session_id}/{number}", session_id=session_id)
+        Trace(
+            spans=_spans(trial, turn, calls, session_id, number),
+            trace_id=f"{session_id}/{number}",
+            session_id=session_id,
+        )
         for number, turn in enumerate(_turns(trial.messages))
     ]
     return Session(traces=traces, session_id=session_id)
@@ -41,7 +53,9 @@ def _turns(messages: tuple[Mapping[str, Any], ...]) -> Iterator[list[Mapping[str
         yield turn
 
 
-def _spans(trial: Trial, turn: list[Mapping[str, Any]], session_id: str, number: int) -> list[Any]:
+def _spans(
+    trial: Trial, turn: list[Mapping[str, Any]], calls: Iterator[_Call], session_id: str, number: int
+) -> list[Any]:
     from strands_evals.types.trace import (
         AgentInvocationSpan,
         InferenceSpan,
@@ -55,48 +69,35 @@ def _spans(trial: Trial, turn: list[Mapping[str, Any]], session_id: str, number:
     began = trial.started_at or datetime.fromtimestamp(0, UTC)
     ended = trial.ended_at or began
 
-    def info(name: str, parent: str | None) -> SpanInfo:
+    def info(name: str, parent: str | None, order: int | None = None) -> SpanInfo:
+        # Judges of a tool call see the calls that ended before it began: each message of calls gets
+        # a tick of its own. The log knows the order, not the moments.
+        start = began if order is None else began + _TICK * (2 * order)
         return SpanInfo(
             trace_id=f"{session_id}/{number}",
             span_id=f"{number}-{name}",
             session_id=session_id,
             parent_span_id=parent,
-            start_time=began,
-            end_time=ended,
+            start_time=start,
+            end_time=ended if order is None else start + _TICK,
         )
 
-    results = {
-        block["toolResult"]["toolUseId"]: block["toolResult"]
-        for message in turn
-        for block in message["content"]
-        if "toolResult" in block
-    }
-    raw = {call.call_id: call.arguments for call in trial.tool_calls if call.call_id}
     agent = f"{number}-agent"
     spans: list[Any] = [InferenceSpan(span_info=info("model", agent), messages=_messages(turn))]
-    for message in turn:
-        for block in message["content"]:
-            if "toolUse" not in block:
-                continue
-            use = block["toolUse"]
-            answer = results.get(use["toolUseId"])
-            text = tool_text(answer) if answer else ""
-            failed = answer is None or answer.get("status") == "error"
-            spans.append(
-                ToolExecutionSpan(
-                    span_info=info(use["toolUseId"], agent),
-                    tool_call=ToolCall(
-                        name=use["name"],
-                        arguments=_arguments(raw.get(use["toolUseId"], use["input"])),
-                        tool_call_id=use["toolUseId"],
-                    ),
-                    tool_result=ToolResult(
-                        content=text,
-                        error=(text or "no result") if failed else None,
-                        tool_call_id=use["toolUseId"],
-                    ),
-                )
+    uses = sum("toolUse" in block for message in turn for block in message["content"])
+    for index, (order, use, arguments, answer) in enumerate(islice(calls, uses)):
+        text = tool_text(answer) if answer else ""
+        failed = answer is None or answer.get("status") == "error"
+        call_id = use["toolUseId"]
+        spans.append(
+            ToolExecutionSpan(
+                span_info=info(f"tool-{index}", agent, order),
+                tool_call=ToolCall(name=use["name"], arguments=_arguments(arguments), tool_call_id=call_id),
+                tool_result=ToolResult(
+                    content=text, error=(text or "no result") if failed else None, tool_call_id=call_id
+                ),
             )
+        )
     spans.append(
         AgentInvocationSpan(
             span_info=info("agent", None),
@@ -114,6 +115,34 @@ def _spans(trial: Trial, turn: list[Mapping[str, Any]], session_id: str, number:
         )
     )
     return spans
+
+
+def exchanges(messages: Iterable[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any], Mapping[str, Any] | None]]:
+    """The tool uses of a log in order: number of their message, use, and the result that came back.
+
+    A result belongs to the first use of its id that waits for one: some servers give every call the
+    same id.
+    """
+    found: list[tuple[int, Mapping[str, Any], Mapping[str, Any] | None]] = []
+    waiting: dict[str, list[int]] = {}
+    for order, message in enumerate(messages):
+        for block in message["content"]:
+            if "toolUse" in block:
+                waiting.setdefault(block["toolUse"]["toolUseId"], []).append(len(found))
+                found.append((order, block["toolUse"], None))
+            elif "toolResult" in block and waiting.get(block["toolResult"]["toolUseId"]):
+                place = waiting[block["toolResult"]["toolUseId"]].pop(0)
+                found[place] = (*found[place][:2], block["toolResult"])
+    return found
+
+
+def _calls(trial: Trial) -> list[_Call]:
+    """The same with the arguments as the model sent them, which the log may have lost."""
+    found = exchanges(trial.messages)
+    sent = [call.arguments for call in trial.tool_calls]
+    if len(sent) != len(found):
+        sent = [use["input"] for _, use, _ in found]
+    return [(order, use, arguments, answer) for (order, use, answer), arguments in zip(found, sent, strict=True)]
 
 
 def _messages(turn: list[Mapping[str, Any]]) -> list[Any]:

@@ -6,6 +6,7 @@ named the skill and its result was a success. Knows nothing of whether the skill
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -14,8 +15,15 @@ from nightgate.evaluators.values import parsed
 from nightgate.scores import Score, Status
 from nightgate.trials import Trial
 
-_SKILL_TOOLS = frozenset({"skills", "skill", "load_skill", "activate_skill", "use_skill"})
+_SKILL_TOOLS = frozenset(
+    {"skills", "skill", "Skill", "load_skill", "activate_skill", "invoke_skill", "use_skill"}
+)
 _SKILL_KEYS = ("skill_name", "skill", "name")
+_REFUSED = re.compile(
+    r"\s*(error: skill_name is required|skill .{1,200} (was |is )?not found|unknown skill|no such skill)[^\n]*\s*",
+    re.IGNORECASE,
+)
+"""The SDK's skills tool reports a skill that it does not have as a success that says so."""
 
 
 class SkillPolicy:
@@ -28,8 +36,8 @@ class SkillPolicy:
     name: ClassVar[str] = "SkillPolicy"
     version: ClassVar[int] = 1
 
-    def __init__(self, tools: tuple[str, ...] | list[str] = ()) -> None:
-        self._tools = frozenset(tools) or _SKILL_TOOLS
+    def __init__(self, tools: str | tuple[str, ...] | list[str] = ()) -> None:
+        self._tools = frozenset([tools] if isinstance(tools, str) else tools) or _SKILL_TOOLS
 
     def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge the loads."""
@@ -61,4 +69,5 @@ class SkillPolicy:
                 continue
             named = next((arguments[key] for key in _SKILL_KEYS if isinstance(arguments.get(key), str)), None)
             if named is not None:
-                yield named, call.status == "success"
+                refused = call.result is not None and _REFUSED.fullmatch(call.result) is not None
+                yield named, call.status == "success" and not refused

@@ -7,8 +7,10 @@ it is. Their ``Experiment`` is not used. Imports strands_evals when used.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from nightgate.cases import Case
@@ -94,16 +96,24 @@ def evaluation_data(trial: Trial, case: Case) -> Any:
 
 
 def import_strands_evals() -> Any:
-    """``strands_evals.evaluators``, with the root logger as it was: importing it sets it to INFO."""
+    """``strands_evals.evaluators``, with the root logger as it was."""
+    with root_logger_kept():
+        import strands_evals.evaluators as found
+    return found
+
+
+@contextlib.contextmanager
+def root_logger_kept() -> Iterator[None]:
+    """Undo what imports inside do to the root logger: strands_evals sets it to INFO, from wherever."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
-    import strands_evals.evaluators as found
-
-    root.setLevel(level)
-    for handler in root.handlers[:]:
-        if handler not in handlers:
-            root.removeHandler(handler)
-    return found
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        for handler in root.handlers[:]:
+            if handler not in handlers:
+                root.removeHandler(handler)
 
 
 def is_strands(candidate: Any) -> bool:
