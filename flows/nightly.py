@@ -13,7 +13,10 @@ from nightgate.steps import reporting
 
 
 @flow(name="nightly", flow_run_name="nightly-{name}", persist_result=False, validate_parameters=False)
-async def nightly(name: str, requests: list[dict[str, Any]]) -> State[Any]:
+async def nightly(
+    name: str,  # noqa: ARG001 - in the run's name
+    requests: list[dict[str, Any]],
+) -> State[Any]:
     """Run every suite and end in the state of the worst.
 
     Args:

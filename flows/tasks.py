@@ -19,7 +19,7 @@ from nightgate.steps import finishing, gating, reporting
 
 
 @task(task_run_name="plan-{name}", persist_result=False, cache_policy=NO_CACHE)
-async def plan_run(name: str, request: dict[str, Any]) -> dict[str, Any]:
+async def plan_run(name: str, request: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001 - in the run's name
     """Freeze the grid; from here on the run has an id."""
     room = await wiring.open_room(RunRequest.of_parameters(request))
     return {"run_id": room.plan.run_id, "shards": len(room.shards), "trials": room.plan.trial_count}
@@ -44,7 +44,11 @@ async def finish_run(run_id: str, request: dict[str, Any]) -> dict[str, Any]:
 async def gate(run_id: str, store: str) -> dict[str, Any]:
     """Decide from stored rows only."""
     decision = await asyncio.to_thread(gating.gate_run, wiring.open_store(store), run_id)
-    return {"verdict": decision.verdict.value, "exit_code": decision.exit_code, "findings": decision.findings()}
+    return {
+        "verdict": decision.verdict.value,
+        "exit_code": decision.exit_code,
+        "findings": decision.findings(),
+    }
 
 
 @task(task_run_name="{run_id}-flaky", persist_result=False, cache_policy=NO_CACHE)

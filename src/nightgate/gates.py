@@ -85,7 +85,8 @@ class Decision:
         """One entry a failing or inconclusive evaluator, as in the JSON summary."""
         own: list[tuple[str | None, str]] = [(e.name, e.text) for e in self.evaluators if e.text is not None]
         return [
-            {"evaluator": name, "text": text} for name, text in (*own, *((None, reason) for reason in self.reasons))
+            {"evaluator": name, "text": text}
+            for name, text in (*own, *((None, reason) for reason in self.reasons))
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -115,7 +116,9 @@ def decide(tallies: Tallies, *, complete: bool = True) -> Decision:
     if not verdicts:
         reasons.append(_nothing_gates(tallies))
     if not complete:
-        reasons.append(f"run {plan.run_id} is open: resume it with `nightgate run --resume {plan.run_id} SUITE`")
+        reasons.append(
+            f"run {plan.run_id} is open: resume it with `nightgate run --resume {plan.run_id} SUITE`"
+        )
     if not complete or not verdicts:
         verdict = Verdict.INCONCLUSIVE
     else:
@@ -265,5 +268,11 @@ def _inconclusive_text(
         figure = "nothing was judged"
     unjudged = [case.case_id for case, found in rows if found.open]
     rerun = f", rerun [{', '.join(unjudged)}]" if unjudged else ""
-    why = "; ".join(holes) if holes else "the interval spans the threshold" if not unjudged else "too little judged"
+    why = (
+        "; ".join(holes)
+        if holes
+        else "the interval spans the threshold"
+        if not unjudged
+        else "too little judged"
+    )
     return f"{name}: inconclusive, {figure}: {why}{rerun}"

@@ -14,7 +14,6 @@ from typing import Any
 
 from nightgate.errors import InputError
 
-
 _SUITE_FOLDERS: set[str] = set()
 """Folders that modules were looked up in; what was imported from one of them may be another suite's."""
 

@@ -163,7 +163,10 @@ def _folded(planned: PlannedEvaluator, found: Any, trial: Trial) -> Score:
             return _broken(planned, blame, f"returned {type(finding).__name__} instead of a nightgate.Score")
     score = fold(planned.name, planned.version, list(findings), trajectory=bool(trial.messages))
     score = replace(
-        score, evaluator=planned.name, version=planned.version, reason=score.reason.strip() or score.status.value
+        score,
+        evaluator=planned.name,
+        version=planned.version,
+        reason=score.reason.strip() or score.status.value,
     )
     if score.status is Status.ERROR and score.blame is None:
         score = replace(score, blame=blame)

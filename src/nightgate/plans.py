@@ -162,7 +162,7 @@ class Plan:
             InputError: If a newer nightgate wrote it.
         """
         if data.get("schema", 0) > PLAN_SCHEMA:
-            msg = f"plan schema {data['schema']} is newer than this nightgate knows ({PLAN_SCHEMA}): upgrade nightgate"
+            msg = f"plan schema {data['schema']} is newer than {PLAN_SCHEMA}, all this version knows: upgrade"
             raise InputError(msg)
         known = {f.name for f in fields(cls)}
         values: dict[str, Any] = {key: value for key, value in data.items() if key in known}

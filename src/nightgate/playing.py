@@ -38,7 +38,14 @@ class _Play:
 
 
 async def play(
-    plan: Plan, planned: PlannedCase, case: Case, trial: int, *, factory: AgentFactory, model: Any, attempt: int
+    plan: Plan,
+    planned: PlannedCase,
+    case: Case,
+    trial: int,
+    *,
+    factory: AgentFactory,
+    model: Any,
+    attempt: int,
 ) -> Trial:
     """Play one trial to its end.
 
@@ -95,9 +102,7 @@ async def play(
     )
 
 
-async def _converse(
-    gathered: _Play, plan: Plan, case: Case, factory: AgentFactory, model: Any
-) -> None:
+async def _converse(gathered: _Play, plan: Plan, case: Case, factory: AgentFactory, model: Any) -> None:
     gathered.target = await factory.build(model, case)
     gathered.answer = await gathered.target.say(case.input or "", plan.limits)
 

@@ -29,7 +29,7 @@ class Target:
 
     agent: Any
     state: Callable[[], Mapping[str, Any] | Awaitable[Mapping[str, Any]]] | None = None
-    close: Callable[[], None | Awaitable[None]] | None = None
+    close: Callable[[], Awaitable[None] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +157,7 @@ class Evaluator(Protocol):
     def version(self) -> int:
         """Raised whenever the same trial could get another status."""
 
-    def evaluate(
-        self, trial: Trial, case: Case
-    ) -> Score | list[Score] | Awaitable[Score | list[Score]]:
+    def evaluate(self, trial: Trial, case: Case) -> Score | list[Score] | Awaitable[Score | list[Score]]:
         """Judge one trial."""
 
 

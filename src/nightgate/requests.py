@@ -51,7 +51,9 @@ class RunRequest:
     """Folder of the journals on this machine; None: beside the store, or ./.nightgate/spool."""
 
     @classmethod
-    def make(cls, suite: str | Path, values: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> RunRequest:
+    def make(
+        cls, suite: str | Path, values: Mapping[str, Any], environ: Mapping[str, str] | None = None
+    ) -> RunRequest:
         """A request from what was given, with ``NIGHTGATE_*`` for what was not.
 
         Args:

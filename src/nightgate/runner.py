@@ -105,8 +105,10 @@ async def run_shard(shop: Workshop, shard: Shard, done: Done | None = None) -> R
 
 
 def size_executor(threads: int) -> None:
-    """Give the running loop threads enough: the default has six on two cores, and sync tools, sync
-    judges and Bedrock all live in it."""
+    """Give the running loop threads enough.
+
+    The default has six on two cores, and sync tools, sync judges and Bedrock all live in it.
+    """
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(max_workers=threads, thread_name_prefix="nightgate"))
 
@@ -155,7 +157,9 @@ class _ShardRun:
                     return
             else:
                 trial = await asyncio.to_thread(known)
-            cells = [cell for name in self._missing(trial, quick=True) if (cell := await self._judge(trial, name))]
+            cells = [
+                cell for name in self._missing(trial, quick=True) if (cell := await self._judge(trial, name))
+            ]
             self._write(trial if known is None else None, cells)
             await self._hand_over(trial)
 

@@ -143,11 +143,20 @@ def fold(evaluator: str, version: int, findings: Sequence[Score], *, trajectory:
             blame=Blame.EVALUATOR,
             reason="no findings came back, and the trial's trajectory was missing",
         )
-    for status in (Status.ERROR, Status.FAIL, Status.PASS, Status.MEASURED, Status.NOT_APPLICABLE, Status.SKIPPED):
+    for status in (
+        Status.ERROR,
+        Status.FAIL,
+        Status.PASS,
+        Status.MEASURED,
+        Status.NOT_APPLICABLE,
+        Status.SKIPPED,
+    ):
         deciding = [finding for finding in findings if finding.status is status]
         if deciding:
             break
-    pool = [f.score for f in findings if f.score is not None and (f.status.judged or status is Status.MEASURED)]
+    pool = [
+        f.score for f in findings if f.score is not None and (f.status.judged or status is Status.MEASURED)
+    ]
     graded = status.judged or status is Status.MEASURED
     return Score(
         evaluator=evaluator,

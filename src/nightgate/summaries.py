@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from nightgate.calls import Role
 from nightgate.plans import Plan, PlannedCase
@@ -59,7 +59,7 @@ class Tally:
         if score is not None:
             self.scores.append(score)
 
-    def __iadd__(self, other: Tally) -> Tally:
+    def __iadd__(self, other: Tally) -> Self:
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.scores += other.scores
@@ -150,9 +150,7 @@ class Tallies:
         return total
 
 
-def tally(
-    plan: Plan, rows: Iterable[tuple[str, str, str, str | None, float | None]]
-) -> Tallies:
+def tally(plan: Plan, rows: Iterable[tuple[str, str, str, str | None, float | None]]) -> Tallies:
     """Count a run's cells.
 
     Args:
@@ -163,18 +161,25 @@ def tally(
     Raises:
         ValueError: If a row was not planned, or a cell has more rows than trials.
     """
-    cells = {(case.case_id, name): Tally(planned=case.trials) for case in plan.cases for name in case.evaluators}
+    cells = {
+        (case.case_id, name): Tally(planned=case.trials) for case in plan.cases for name in case.evaluators
+    }
     for case_id, evaluator, status, blame, score in rows:
         found = cells.get((case_id, evaluator))
         if found is None:
-            msg = f"run {plan.run_id}: a row for case {case_id!r}, evaluator {evaluator!r} that was never planned"
+            msg = f"run {plan.run_id}: case {case_id!r}, evaluator {evaluator!r} has a row and was never planned"
             raise ValueError(msg)
         found.add(Status(status), Blame(blame) if blame else None, score)
     for case in plan.cases:
         for name in case.evaluators:
             found = cells[case.case_id, name]
-            if sum((found.judged, found.measured, found.not_applicable, found.error, found.skipped)) > found.planned:
-                msg = f"run {plan.run_id}: case {case.case_id!r}, evaluator {name!r} has more rows than trials"
+            if (
+                sum((found.judged, found.measured, found.not_applicable, found.error, found.skipped))
+                > found.planned
+            ):
+                msg = (
+                    f"run {plan.run_id}: case {case.case_id!r}, evaluator {name!r} has more rows than trials"
+                )
                 raise ValueError(msg)
             if name in case.require:
                 found.required = found.not_applicable

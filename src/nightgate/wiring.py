@@ -33,8 +33,9 @@ from nightgate.runner import Done, Receipt, Stop, Workshop, run_shard, size_exec
 from nightgate.scores import Cell
 from nightgate.steps import planning, reporting
 from nightgate.steps.collecting import Collected, collect
-from nightgate.steps.finishing import Finished, finish_run, load_plan
-from nightgate.steps.gating import gate_run, manifest_of
+from nightgate.steps.finishing import Finished, finish_run
+from nightgate.steps.gating import gate_run
+from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.summaries import Summary
 from nightgate.trials import Trial
 
@@ -166,6 +167,7 @@ def _stored_plan(store: Store, request: RunRequest) -> Plan | None:
         return None
     plan = load_plan(store, request.resume)
     if manifest_of(store, plan) is not None:
+        finish_run(store, plan.run_id)  # its summary may be older than its commit
         msg = f"run {plan.run_id} is complete: there is nothing to resume"
         raise InputError(msg)
     return plan
@@ -317,7 +319,7 @@ def _refuse_unpriced(suite: Suite, hub: Any, *, needs_judge: bool) -> None:
     for spec, role in roles:
         if not hub.priced(spec, role):
             msg = (
-                f"{suite.file}: the price of {role.value} model {spec!r} is unknown, so a budget cannot hold: "
+                f"{suite.file}: the price of {role.value} model {spec!r} is unknown, no budget can hold: "
                 "add it with --prices FILE, drop the budget, or pass --allow-unpriced"
             )
             raise UnpricedError(msg)
@@ -391,7 +393,10 @@ def named(parameters: Mapping[str, Any]) -> dict[str, Any]:
     request = RunRequest.of_parameters(parameters)
     if request.run_id is None and request.resume is None:
         suite = Path(request.suite).resolve().name.lower()
-        slug = "".join(char if char.isascii() and char.isalnum() else "-" for char in suite).strip("-") or "suite"
+        slug = (
+            "".join(char if char.isascii() and char.isalnum() else "-" for char in suite).strip("-")
+            or "suite"
+        )
         request = request.named(new_run_id(slug, datetime.now(UTC), secrets.token_hex(3)))
     return request.parameters()
 

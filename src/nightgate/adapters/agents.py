@@ -22,7 +22,6 @@ from nightgate.cases import Case
 from nightgate.errors import InputError
 from nightgate.ports import AgentUnderTest, Answer, Target
 
-
 _CLOSE_S = 10.0
 """A close() that takes longer is left behind: it must not keep an agent's slot."""
 

@@ -96,7 +96,6 @@ class ModelHub:
         """Wait for calls whose trial is over."""
         await self._meter.settle()
 
-
     async def close(self) -> None:
         """Close the providers' clients on the loop that they belong to."""
         for model in self._models.values():

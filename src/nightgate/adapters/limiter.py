@@ -87,7 +87,7 @@ class Limiter:
         else:
             self._take()
         try:
-            while (delay := self._delay()) > 0:
+            while (delay := self._delay()) > 0:  # noqa: ASYNC110 - a pause may be prolonged meanwhile
                 await asyncio.sleep(delay)
         except BaseException:
             self._leave()

@@ -94,7 +94,7 @@ class Meter:
         self.home = asyncio.get_running_loop()
         self._open: set[asyncio.Task[Any]] = set()
         self._count = 0
-        self._prefix = f"{random.getrandbits(48):012x}"  # noqa: S311 - a name, not a secret
+        self._prefix = f"{random.getrandbits(48):012x}"
 
     def next_id(self) -> str:
         """A call id that no other process of the run makes."""

@@ -23,10 +23,10 @@ class RefusingModel(Model):
         """A name, for agents that look."""
         return {"model_id": "planning"}
 
-    def structured_output(self, *args: Any, **kwargs: Any) -> AsyncGenerator[dict[str, Any], None]:
+    def structured_output(self, *_: Any, **__: Any) -> AsyncGenerator[dict[str, Any], None]:
         """Refuses."""
         raise RuntimeError(_REFUSED)
 
-    def stream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+    def stream(self, *_: Any, **__: Any) -> AsyncGenerator[Any, None]:
         """Refuses."""
         raise RuntimeError(_REFUSED)

@@ -1,4 +1,4 @@
-"""``nightgate check SUITE...``: validate, print the planned grid and what it may cost; import no user code."""
+"""``nightgate check SUITE...``: validate, print the planned grid and a cost; import no user code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def _document(suite: Any, *, live: bool, trials: int | None) -> dict[str, Any]:
     used = suite.live if live else None
     model = (used and used.model) or suite.model
     judge = (used and used.judge) or suite.judge
-    suite = suite.model_copy(update={"model": model, "judge": judge, "trials": (used and used.trials) or suite.trials})
+    suite = suite.model_copy(
+        update={"model": model, "judge": judge, "trials": (used and used.trials) or suite.trials}
+    )
     cases = plan_cases(suite, live=not model.startswith("scripted:"), trials=trials, fingerprints={})
     names = {name for case in cases for name in case.evaluators}
     evaluators = plan_evaluators(
@@ -70,14 +72,17 @@ def _document(suite: Any, *, live: bool, trials: int | None) -> dict[str, Any]:
 
 def _text(document: dict[str, Any]) -> str:
     lines = [
-        f"{document['suite']}: {document['cases']} cases, {document['trials']} trials, {document['cells']} cells "
+        f"{document['suite']}: {document['cases']} cases, {document['trials']} trials, "
+        f"{document['cells']} cells "
         f"({document['model']}" + (f", judge {document['judge']})" if document["judge"] else ")")
     ]
     for row in document["evaluators"]:
         wanted = f"wanted {row['threshold']}" if row["threshold"] is not None else "measured"
         lines.append(f"  {row['name']:32} {row['kind']:7} {row['cells']:6} cells  {wanted}")
     if document["personas"]:
-        lines.append("  personas: " + ", ".join(f"{kind} {count}" for kind, count in document["personas"].items()))
+        lines.append(
+            "  personas: " + ", ".join(f"{kind} {count}" for kind, count in document["personas"].items())
+        )
     cost = document["cost_usd"]
     shown = "unknown (a model without a price)" if cost["total"] is None else f"about ${cost['total']:.4f}"
     lines.append(f"  cost: {shown}, a guess from text length")

@@ -18,7 +18,10 @@ def run(args: argparse.Namespace) -> int:
 
     found = [*_store(args), *_prefect(), *(line for suite in args.suites for line in _suite(suite))]
     for line in found:
-        print(f"{'ok  ' if line['ok'] else 'FAIL'}  {line['what']}: {plain(line['text'])}", file=people(args.json))
+        print(
+            f"{'ok  ' if line['ok'] else 'FAIL'}  {line['what']}: {plain(line['text'])}",
+            file=people(args.json),
+        )
     write_json({"schema": 1, "findings": found}, args.json)
     return ExitCode.OK if all(line["ok"] for line in found) else ExitCode.FAILED
 
@@ -40,7 +43,9 @@ def _store(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     except NightgateError as error:
         yield _line("store", str(error), ok=False)
         return
-    yield _line("store", f"{store.uri}: written, read, listed, removed" if whole else "reads differ", ok=whole)
+    yield _line(
+        "store", f"{store.uri}: written, read, listed, removed" if whole else "reads differ", ok=whole
+    )
 
 
 def _prefect() -> Iterator[dict[str, Any]]:

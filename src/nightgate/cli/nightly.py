@@ -29,6 +29,6 @@ def suites_under(folder: Path) -> list[Path]:
         return [folder]
     found = sorted(path.parent for path in folder.glob("*/suite.yaml")) if folder.is_dir() else []
     if not found:
-        msg = f"{folder}: no suite here (a suite is a folder with suite.yaml); `nightgate check SUITE` helps with one"
+        msg = f"{folder}: no suite here; a suite is a folder with suite.yaml"
         raise InputError(msg)
     return found

@@ -91,13 +91,17 @@ def _later(name: str) -> Callable[[argparse.Namespace], int]:
 
 def _store_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--store", metavar="URI", help="folder or s3://bucket/prefix (default: NIGHTGATE_STORE or ./.nightgate)"
+        "--store",
+        metavar="URI",
+        help="folder or s3://bucket/prefix (default: NIGHTGATE_STORE or ./.nightgate)",
     )
 
 
 def _run_flags(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what runs")
-    what.add_argument("--live", action="store_const", const=True, help="use the suite's live: models and trials")
+    what.add_argument(
+        "--live", action="store_const", const=True, help="use the suite's live: models and trials"
+    )
     what.add_argument("--model", metavar="SPEC", help="model under test")
     what.add_argument("--judge", metavar="SPEC", help="judge; also plans evaluators with when: live")
     what.add_argument("--user", metavar="SPEC", help="simulated user")
@@ -117,7 +121,9 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     money = parser.add_argument_group("money")
     money.add_argument("--budget-usd", metavar="X", help="hard cap; 0 calls no model at all")
     money.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
-    money.add_argument("--allow-unpriced", action="store_const", const=True, help="a budget despite unknown prices")
+    money.add_argument(
+        "--allow-unpriced", action="store_const", const=True, help="a budget despite unknown prices"
+    )
     out = parser.add_argument_group("output")
     out.add_argument("--json", metavar="PATH", help="write the summary as JSON; - prints only JSON on stdout")
     out.add_argument("--junit", metavar="PATH", help="write JUnit XML")

@@ -15,7 +15,8 @@ def run(args: argparse.Namespace) -> int:
     """Bring up the journals, then commit the run if it is whole."""
     from nightgate.recorder import bring_up
     from nightgate.reports.terminal import render
-    from nightgate.steps.finishing import finish_run, load_plan
+    from nightgate.steps.finishing import finish_run
+    from nightgate.steps.reading import load_plan
 
     store = store_of(args)
     load_plan(store, args.run)

@@ -91,6 +91,7 @@ def through_prefect(requests: Sequence[RunRequest], args: argparse.Namespace, *,
     from flows.nightly import nightly
 
     named = [wiring.named(request.parameters()) for request in requests]
+
     async def drive() -> Any:
         return await nightly(name, named, return_state=True)
 

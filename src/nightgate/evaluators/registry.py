@@ -110,7 +110,8 @@ def _custom(name: str, found: Any, params: dict[str, Any], judge: JudgeModel | N
         raise InputError(msg)
     arguments = {**params, "model": pinned.model} if pinned is not None else params
     made = _construct(name, found, arguments)
-    if is_strands(type(made)) and hasattr(made, "model") and made.model is not arguments.get("model"):
+    asks = is_strands(type(made)) and hasattr(made, "model")
+    if asks and (pinned is None or made.model is not arguments["model"]):
         msg = (
             f"evaluators.{name}: {type(made).__name__} would ask a model that the suite does not pin: "
             "let its __init__ take `model` and hand it on"
@@ -160,7 +161,8 @@ def _construct(name: str, found: Any, params: Mapping[str, Any]) -> Any:
 def _pinned(name: str, judge: JudgeModel | None) -> JudgeModel:
     if judge is None:
         msg = (
-            f"evaluators.{name} asks a judge and the suite pins none: set `judge:` in suite.yaml or pass --judge"
+            f"evaluators.{name} asks a judge and the suite pins none: "
+            "set `judge:` in suite.yaml or pass --judge"
         )
         raise InputError(msg)
     return judge

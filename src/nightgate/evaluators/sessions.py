@@ -16,7 +16,6 @@ from typing import Any
 from nightgate.evaluators.values import parsed
 from nightgate.trials import Trial
 
-
 _TICK = timedelta(microseconds=1)
 _Call = tuple[int, Mapping[str, Any], Any, Mapping[str, Any] | None]
 """Number of its message, tool use, arguments as sent, result."""
@@ -117,7 +116,9 @@ def _spans(
     return spans
 
 
-def exchanges(messages: Iterable[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any], Mapping[str, Any] | None]]:
+def exchanges(
+    messages: Iterable[Mapping[str, Any]],
+) -> list[tuple[int, Mapping[str, Any], Mapping[str, Any] | None]]:
     """The tool uses of a log in order: number of their message, use, and the result that came back.
 
     A result belongs to the first use of its id that waits for one: some servers give every call the
@@ -142,7 +143,9 @@ def _calls(trial: Trial) -> list[_Call]:
     sent = [call.arguments for call in trial.tool_calls]
     if len(sent) != len(found):
         sent = [use["input"] for _, use, _ in found]
-    return [(order, use, arguments, answer) for (order, use, answer), arguments in zip(found, sent, strict=True)]
+    return [
+        (order, use, arguments, answer) for (order, use, answer), arguments in zip(found, sent, strict=True)
+    ]
 
 
 def _messages(turn: list[Mapping[str, Any]]) -> list[Any]:
@@ -169,9 +172,7 @@ def _messages(turn: list[Mapping[str, Any]]) -> list[Any]:
                 )
             elif "toolResult" in block:
                 result = block["toolResult"]
-                content.append(
-                    ToolResultContent(content=tool_text(result), tool_call_id=result["toolUseId"])
-                )
+                content.append(ToolResultContent(content=tool_text(result), tool_call_id=result["toolUseId"]))
         if content:
             kind = UserMessage if message["role"] == "user" else AssistantMessage
             found.append(kind(content=content))

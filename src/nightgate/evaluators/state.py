@@ -26,7 +26,7 @@ class StateReached:
                 evaluator=self.name,
                 version=self.version,
                 status=Status.NOT_APPLICABLE,
-                reason="the target shows no state: return nightgate.Target(agent, state=...) from the factory",
+                reason="the target shows no state: let the factory return nightgate.Target(agent, state=...)",
             )
         broken: list[str] = []
         for path, want in case.expect.state.items():

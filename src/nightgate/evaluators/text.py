@@ -17,6 +17,7 @@ _FOLDS = str.maketrans(
         **dict.fromkeys(_DASHES, "-"),
     }
 )
+_AFTER_CYRILLIC = 0x0530
 _SPACE = re.compile(r"\s+")
 _CODE_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 _LINE_ESCAPES = re.compile(r"(?<!\\)((?:\\\\)*) *(?:\\[nrt] *)+")
@@ -56,9 +57,9 @@ def fold_needle(needle: str, *, exact: bool = False) -> str:
 
 
 def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
-    """Compile a pattern so that it meets folded text: accents and typography folded, case ignored.
+    r"""Compile a pattern so that it meets folded text: accents and typography folded, case ignored.
 
-    Case is left to the regex flag, because lowering the source would turn ``\\S`` into ``\\s``; runs
+    Case is left to the regex flag, because lowering the source would turn ``\S`` into ``\s``; runs
     of white space in it become one space, as in the text.
 
     Raises:
@@ -87,7 +88,7 @@ def _strip_accents(text: str) -> str:
 
 
 def _alphabetic(char: str) -> bool:
-    return ord(char) < 0x0530
+    return char < "\u0530"
 
 
 def clip(text: str, limit: int = 120) -> str:

@@ -45,5 +45,7 @@ class ToolPolicy:
             version=self.version,
             status=Status.FAIL if broken else Status.PASS,
             score=0.0 if broken else 1.0,
-            reason="; ".join(broken) + f" (called: {called})" if broken else f"called {called}, as the policy wants",
+            reason="; ".join(broken) + f" (called: {called})"
+            if broken
+            else f"called {called}, as the policy wants",
         )

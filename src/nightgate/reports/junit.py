@@ -25,7 +25,9 @@ def junit(summaries: Sequence[Mapping[str, Any]]) -> str:
 
 def _suite(root: ET.Element, summary: Mapping[str, Any]) -> None:
     cases = summary.get("cases", ())
-    suite = ET.SubElement(root, "testsuite", name=_clean(summary["suite"]), id=_clean(summary["run_id"] or "none"))
+    suite = ET.SubElement(
+        root, "testsuite", name=_clean(summary["suite"]), id=_clean(summary["run_id"] or "none")
+    )
     failures = errors = 0
     reasons = {(f["case"], f["evaluator"], f["status"]): f["reason"] for f in summary.get("failures", ())}
     for row in cases:
@@ -37,7 +39,9 @@ def _suite(root: ET.Element, summary: Mapping[str, Any]) -> None:
             ET.SubElement(test, "failure", message=_clean(text)).text = _clean(reason)
         elif row["open"]:
             errors += 1
-            reason = next((reasons[key] for key in reasons if key[:2] == (row["case"], row["evaluator"])), text)
+            reason = next(
+                (reasons[key] for key in reasons if key[:2] == (row["case"], row["evaluator"])), text
+            )
             ET.SubElement(test, "error", message=_clean(f"not measured: {text}")).text = _clean(reason)
     verdict = ET.SubElement(suite, "testcase", classname="gate", name="verdict")
     if summary["exit_code"] != 0:

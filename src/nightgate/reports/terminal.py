@@ -64,7 +64,9 @@ _HOLES = ("not_applicable", "error", "skipped")
 def _table(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not evaluators:
         return
-    rows: list[tuple[str, ...]] = [("evaluator", "rate", "95% interval", "passed", "wanted", "covered", "pass^k")]
+    rows: list[tuple[str, ...]] = [
+        ("evaluator", "rate", "95% interval", "passed", "wanted", "covered", "pass^k")
+    ]
     rows += [_row(evaluator) for evaluator in evaluators]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
@@ -96,7 +98,9 @@ def _percent(share: float) -> str:
 
 def _how_much(summary: Mapping[str, Any]) -> str:
     if not summary["complete"]:
-        why = {"budget": "stopped by the budget", "cancelled": "interrupted"}.get(summary["stopped"] or "", "open")
+        why = {"budget": "stopped by the budget", "cancelled": "interrupted"}.get(
+            summary["stopped"] or "", "open"
+        )
         return f"({why}: the run is incomplete)"
     return f"({summary['model']}" + (f", judge {summary['judge']})" if _judged(summary) else ")")
 
@@ -127,7 +131,9 @@ def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _families(families: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     split = {name: row for name, row in families.items() if len(set(row.values())) > 1}
     for name, row in list(split.items())[:_MOST_FAMILIES]:
-        yield f"family {plain(name)}: " + ", ".join(f"{language} {outcome}" for language, outcome in row.items())
+        yield f"family {plain(name)}: " + ", ".join(
+            f"{language} {outcome}" for language, outcome in row.items()
+        )
 
 
 def _money(summary: Mapping[str, Any]) -> str:

@@ -37,7 +37,8 @@ class Collected:
     """The highest play of each trial that made a call or left a record."""
     spent_nanousd: int = 0
     """What is known of the cost of all calls so far."""
-    _attempts: dict[tuple[str, int], int] = field(default_factory=dict)
+    accepted: dict[tuple[str, int], int] = field(default_factory=dict)
+    """The play of each accepted trial."""
     _cache: OrderedDict[int, list[bytes]] = field(default_factory=OrderedDict)
 
     def trial(self, case_id: str, number: int) -> Trial:
@@ -94,7 +95,7 @@ def collect(store: Store, run_id: str) -> Collected:
             _index(found, judged, record, (number, position))
     for key, candidates in judged.items():
         # A cell of a play that lost against another play of the same trial judged something else.
-        wanted = found._attempts.get(key[:2])
+        wanted = found.accepted.get(key[:2])
         place = next((place for attempt, place in candidates if attempt == wanted), None)
         if place is not None:
             found.cells[key] = place
@@ -113,7 +114,7 @@ def _index(
             found.plays[key] = max(found.plays.get(key, 0), record.attempt)
             if key not in found.trials:
                 found.trials[key] = place
-                found._attempts[key] = record.attempt
+                found.accepted[key] = record.attempt
         case Cell():
             cell_key = (record.case_id, record.trial, record.score.evaluator)
             judged.setdefault(cell_key, []).append((record.attempt, place))

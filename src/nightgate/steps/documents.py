@@ -6,15 +6,14 @@ decision and the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nightgate import summaries
 from nightgate.errors import ExitCode
 from nightgate.gates import Decision
 from nightgate.plans import Plan
-from nightgate.summaries import SUMMARY_SCHEMA, Ledger, Summary, Tallies
-from nightgate.trials import Ending
+from nightgate.steps.accounts import Account
+from nightgate.summaries import SUMMARY_SCHEMA, Summary, Tallies
 
 _STOPPED = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
 
@@ -23,10 +22,8 @@ def document(
     plan: Plan,
     tallies: Tallies,
     decision: Decision,
-    ledger: Ledger,
-    endings: Mapping[Ending, int],
+    account: Account,
     *,
-    failures: Sequence[Mapping[str, Any]],
     complete: bool,
     stopped: str | None,
     wall_s: float | None,
@@ -37,9 +34,7 @@ def document(
         plan: What was planned.
         tallies: Counts of the stored cells.
         decision: The gate's.
-        ledger: The money and tokens.
-        endings: Trials by ending.
-        failures: The first reason of each case, evaluator and status that is no pass.
+        account: Endings, money, tokens, reasons.
         complete: Whether the run is committed.
         stopped: budget or cancelled, where it stopped early.
         wall_s: Seconds, where known.
@@ -63,19 +58,23 @@ def document(
         "fingerprint": plan.fingerprint,
         "baseline": None,
         "cells": summaries.cell_counts(tallies),
-        "trials": summaries.trial_counts(plan, endings),
+        "trials": summaries.trial_counts(plan, account.endings),
         "evaluators": [evaluator.as_dict() for evaluator in decision.evaluators],
         "layers": summaries.layers(tallies),
         "families": summaries.families(tallies),
         "endings": {},
         "flaky": summaries.flaky(tallies),
         "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},
-        "cost_usd": ledger.cost_usd(),
-        "tokens": ledger.tokens(),
-        "calls": {"total": ledger.calls, "retries": ledger.retries, "late": ledger.late},
+        "cost_usd": account.ledger.cost_usd(),
+        "tokens": account.ledger.tokens(),
+        "calls": {
+            "total": account.ledger.calls,
+            "retries": account.ledger.retries,
+            "late": account.ledger.late,
+        },
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
         "cases": _cases(tallies),
-        "failures": list(failures),
+        "failures": account.failures,
         "findings": decision.findings(),
     }
     return Summary(body)

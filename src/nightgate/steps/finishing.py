@@ -15,31 +15,26 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
-from nightgate.errors import MissingError
 from nightgate.gates import Decision, decide
 from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
 from nightgate.rows import keys
-from nightgate.rows.facts import CaseFacts, RunFacts, call_row, score_row, trial_row
+from nightgate.rows.facts import CaseFacts, RunFacts, call_from_row, call_row, score_row, trial_row
 from nightgate.rows.manifests import Manifest, PartRef
 from nightgate.rows.parts import Part, encode_part, encode_parts
-from nightgate.rows.redaction import redact_text
 from nightgate.rows.schemas import CALLS, SCORES, SUMMARIES, TABLES, TRIALS
 from nightgate.rows.tables import calls_table, scores_table, summaries_table, trials_table
 from nightgate.rows.transcripts import encode_transcripts
 from nightgate.scores import Cell, Status
+from nightgate.steps.accounts import Account
 from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.documents import document
-from nightgate.summaries import Ledger, Summary, Tallies, tally
+from nightgate.steps.reading import load_plan, manifest_of, rows_of
+from nightgate.summaries import Summary, Tallies, tally
 from nightgate.trials import Ending, Trial
 
 _BATCH_TRIALS = 2000
 """Trials that are unpacked at a time: the finisher's memory does not grow with the run."""
-
-
-_MOST_FAILURES = 200
-_MOST_REASON = 500
-_TOLD = (Status.FAIL, Status.ERROR, Status.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +44,6 @@ class Finished:
     summary: Summary
     decision: Decision
     tallies: Tallies
-
-
-def load_plan(store: Store, run_id: str) -> Plan:
-    """The frozen plan of a run.
-
-    Raises:
-        MissingError: If there is no such run.
-    """
-    try:
-        data = store.read(keys.plan_key(keys.checked_id(run_id)))
-    except MissingError as error:
-        msg = f"no run {run_id!r} in {store.uri}; `nightgate runs SUITE` lists what is stored"
-        raise MissingError(msg) from error
-    return Plan.from_json(json.loads(data))
 
 
 def finish_run(
@@ -80,29 +61,55 @@ def finish_run(
         StoreError: If the store refused; nothing is lost, the same call finishes the run later.
     """
     plan = load_plan(store, run_id)
+    manifest = manifest_of(store, plan)
+    if manifest is not None:
+        # Committed already: a finisher died between the manifest and the summary, or was late.
+        return _stated(store, plan, _account(store, manifest), complete=True, stopped=None, wall_s=wall_s)
     found = collect(store, run_id)
     complete = all((case.case_id, n) in found.trials for case, n in plan.trials()) and all(
         (case.case_id, n, name) in found.cells for case, n, name in plan.cells()
     )
     writer = _Writer(store, plan, found, commit=complete)
     writer.write()
-    tallies = tally(plan, writer.counted)
-    decision = decide(tallies, complete=complete)
     if complete:
-        writer.commit(tallies, decision)
-    summary = document(
-        plan,
-        tallies,
-        decision,
-        writer.ledger,
-        writer.endings,
-        failures=list(writer.failures.values()),
-        complete=complete,
-        stopped=stopped,
-        wall_s=wall_s,
-    )
-    store.replace(keys.summary_key(run_id), json.dumps(summary.as_dict(), ensure_ascii=False, indent=1).encode())
+        writer.commit(tally(plan, writer.account.cells))
+    return _stated(store, plan, writer.account, complete=complete, stopped=stopped, wall_s=wall_s)
+
+
+def _stated(
+    store: Store, plan: Plan, account: Account, *, complete: bool, stopped: str | None, wall_s: float | None
+) -> Finished:
+    """Decide, and write the summary."""
+    tallies = tally(plan, account.cells)
+    decision = decide(tallies, complete=complete)
+    summary = document(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
+    text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+    store.replace(keys.summary_key(plan.run_id), text.encode())
     return Finished(summary=summary, decision=decision, tallies=tallies)
+
+
+def _account(store: Store, manifest: Manifest) -> Account:
+    """The counts of a committed run, from its rows."""
+    account = Account()
+    for row in rows_of(store, manifest, keys.TRIALS, ("ending",)):
+        account.add_trial(Ending(row["ending"]))
+    for row in rows_of(store, manifest, keys.SCORES, _CELL_COLUMNS):
+        account.add_cell(
+            row["case_id"],
+            row["evaluator"],
+            Status(row["status"]),
+            blame=row["blame"],
+            score=row["score"],
+            trial=row["trial"],
+            reason=row["reason"] or "",
+        )
+    for row in rows_of(store, manifest, keys.CALLS):
+        call = call_from_row(row)
+        account.ledger.add(call.role, call.cost_nanousd, call.usage, attempt=call.attempt, late=call.late)
+    return account
+
+
+_CELL_COLUMNS = ("case_id", "evaluator", "trial", "status", "blame", "score", "reason")
 
 
 def facts_of(plan: Plan) -> RunFacts:
@@ -141,10 +148,7 @@ class _Writer:
         self.store, self.plan, self.found, self.committing = store, plan, found, commit
         self.facts = facts_of(plan)
         self.refs: list[PartRef] = []
-        self.counted: list[tuple[str, str, str, str | None, float | None]] = []
-        self.endings: dict[Ending, int] = {}
-        self.ledger = Ledger()
-        self.failures: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self.account = Account()
 
     def write(self) -> None:
         """Put all parts; count everything on the way."""
@@ -160,7 +164,7 @@ class _Writer:
         for case, number in batch:
             if (case.case_id, number) in self.found.trials:
                 trial = self.found.trial(case.case_id, number)
-                self.endings[trial.ending] = self.endings.get(trial.ending, 0) + 1
+                self.account.add_trial(trial.ending)
                 if self.committing:
                     played.append((trial, case))
         if not played:
@@ -183,33 +187,21 @@ class _Writer:
         thresholds = {e.name: e.threshold for e in self.plan.evaluators}
         for case, name, cell in self._cells(batch):
             score = cell.score
-            blame = score.blame.value if score.blame is not None else None
-            self.counted.append((case.case_id, name, score.status.value, blame, score.score))
-            if score.status in _TOLD:
-                self._tell(case.case_id, name, cell)
+            self.account.add_cell(
+                case.case_id,
+                name,
+                score.status,
+                blame=score.blame.value if score.blame is not None else None,
+                score=score.score,
+                trial=cell.trial,
+                reason=score.reason,
+            )
             if self.committing:
                 facts = replace(self.facts, agent_fingerprint=case.agent_fingerprint)
                 threshold = thresholds[name]
                 rows.append(score_row(cell, facts, case_facts(case), threshold=threshold))
         if rows:
             self._put(keys.SCORES, encode_parts(scores_table(rows), SCORES))
-
-    def _tell(self, case_id: str, evaluator: str, cell: Cell) -> None:
-        """Keep the first reason of each case, evaluator and status; people read these first."""
-        score = cell.score
-        known = self.failures.get((case_id, evaluator, score.status.value))
-        if known is not None:
-            known["count"] += 1
-        elif len(self.failures) < _MOST_FAILURES:
-            self.failures[case_id, evaluator, score.status.value] = {
-                "case": case_id,
-                "evaluator": evaluator,
-                "status": score.status.value,
-                "blame": score.blame.value if score.blame is not None else None,
-                "trial": cell.trial,
-                "count": 1,
-                "reason": redact_text(score.reason[:_MOST_REASON]),
-            }
 
     def _cells(self, batch: Iterable[tuple[PlannedCase, int]]) -> Iterator[tuple[PlannedCase, str, Cell]]:
         for case, number in batch:
@@ -221,7 +213,9 @@ class _Writer:
     def _write_calls(self) -> None:
         calls = self.found.calls()
         for call in calls:
-            self.ledger.add(call.role, call.cost_nanousd, call.usage, attempt=call.attempt, late=call.late)
+            self.account.ledger.add(
+                call.role, call.cost_nanousd, call.usage, attempt=call.attempt, late=call.late
+            )
         if self.committing:
             for batch in _batched(calls, 4 * _BATCH_TRIALS):
                 table = calls_table(call_row(call, self.facts) for call in batch)
@@ -238,7 +232,7 @@ class _Writer:
             PartRef(table=table, key=key, rows=part.rows, bytes=len(part.data), sha256=part.sha256)
         )
 
-    def commit(self, tallies: Tallies, decision: Decision) -> None:
+    def commit(self, tallies: Tallies) -> None:
         """Summaries, then the manifest; staging goes last, it is all in the parts."""
         table = summaries_table(_summary_rows(tallies, self.facts))
         key = keys.summaries_key(self.plan.suite, self.facts.date, self.plan.run_id)
@@ -255,7 +249,7 @@ class _Writer:
             facts={
                 "trials": self.plan.trial_count,
                 "cells": self.plan.cell_count,
-                "verdict": decision.verdict.value,
+                "verdict": decide(tallies).verdict.value,
                 "model": self.plan.model,
                 "judge": self.plan.judge,
                 "fingerprint": self.plan.fingerprint,

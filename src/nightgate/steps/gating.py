@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
 
 from nightgate.cases import Suite
-from nightgate.errors import DamagedError, MissingError
+from nightgate.errors import DamagedError
 from nightgate.gates import Decision, decide
 from nightgate.plans import Plan, threshold_of
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.manifests import Manifest
-from nightgate.rows.parts import decode_part
-from nightgate.rows.schemas import SCORES
-from nightgate.rows.tables import table_rows
 from nightgate.steps.collecting import collect
-from nightgate.steps.finishing import load_plan
+from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.summaries import Tallies, tally
 
 _COLUMNS = ("case_id", "evaluator", "status", "blame", "score")
@@ -55,7 +51,13 @@ def tallies_of(store: Store, run_id: str, suite: Suite | None = None) -> tuple[T
         found = collect(store, run_id)
         cells = (found.cell(*key) for key in found.cells)
         rows = [
-            (c.case_id, c.score.evaluator, c.score.status.value, c.score.blame and c.score.blame.value, c.score.score)
+            (
+                c.case_id,
+                c.score.evaluator,
+                c.score.status.value,
+                c.score.blame and c.score.blame.value,
+                c.score.score,
+            )
             for c in cells
             if c is not None
         ]
@@ -66,29 +68,12 @@ def tallies_of(store: Store, run_id: str, suite: Suite | None = None) -> tuple[T
             f"the plan {plan.cell_count} cells"
         )
         raise DamagedError(msg)
-    return tally(plan, score_rows(store, manifest)), True
+    return tally(plan, _counted(store, manifest)), True
 
 
-def manifest_of(store: Store, plan: Plan) -> Manifest | None:
-    """The run's commit; None while it is open."""
-    try:
-        data = store.read(keys.manifest_key(plan.suite, date.fromisoformat(plan.date), plan.run_id))
-    except MissingError:
-        return None
-    return Manifest.from_json(data)
-
-
-def score_rows(store: Store, manifest: Manifest) -> Iterator[CountedRow]:
-    """What the gate reads of each score row, from the parts that the manifest names."""
-    for part in manifest.of(keys.SCORES):
-        try:
-            data = store.read(part.key)
-        except MissingError as error:
-            msg = f"run {manifest.run_id}: part {part.key} is gone, the manifest names it"
-            raise DamagedError(msg) from error
-        table = decode_part(data, SCORES, rows=part.rows, nbytes=part.bytes, sha256=part.sha256)
-        for row in table_rows(table, _COLUMNS):
-            yield row["case_id"], row["evaluator"], row["status"], row["blame"], row["score"]
+def _counted(store: Store, manifest: Manifest) -> Iterator[CountedRow]:
+    for row in rows_of(store, manifest, keys.SCORES, _COLUMNS):
+        yield row["case_id"], row["evaluator"], row["status"], row["blame"], row["score"]
 
 
 def with_rules_of(plan: Plan, suite: Suite) -> Plan:
@@ -107,4 +92,3 @@ def with_rules_of(plan: Plan, suite: Suite) -> Plan:
 def _coverage(suite: Suite, name: str) -> str:
     config = suite.evaluators.get(name)
     return (config.min_coverage if config is not None else None) or suite.gate.min_coverage
-

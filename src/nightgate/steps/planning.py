@@ -93,7 +93,8 @@ async def _built(factory: AgentFactory, refusing: Any, case: Case, suite: Suite)
     except InputError:
         raise
     except Exception as error:  # the user's factory; it may raise anything
-        msg = f"{suite.file}: agent {suite.agent} failed to build for case {case.id!r}: {type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {error}"
+        msg = f"{suite.file}: agent {suite.agent} failed to build for case {case.id!r}: {why}"
         raise InputError(msg) from error
 
 
@@ -152,7 +153,9 @@ def make_plan(
         budget_nanousd=request.budget_nanousd(suite.budget_usd),
         allow_unpriced=request.allow_unpriced,
         filters={
-            name: list(getattr(request, name)) for name in ("case", "tag", "layer", "stage") if getattr(request, name)
+            name: list(getattr(request, name))
+            for name in ("case", "tag", "layer", "stage")
+            if getattr(request, name)
         },
         parts=asdict(first) if first is not None else {},
         price_table=price_table,
@@ -228,7 +231,7 @@ def resumed(stored: Plan, request: RunRequest) -> RunRequest:
 def git_sha(suite: Suite) -> str | None:
     """The commit of the suite's folder, where it lies in a work tree and git is there."""
     try:
-        found = subprocess.run(
+        found = subprocess.run(  # noqa: S603 - fixed words and a path
             ["git", "-C", str(suite.path), "rev-parse", "HEAD"],  # noqa: S607 - git of the user's own PATH
             capture_output=True,
             text=True,

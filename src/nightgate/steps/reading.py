@@ -1,0 +1,62 @@
+"""Stored runs: plan, manifest, and the rows that the manifest names.
+
+Owns the checks between "it is in the store" and "it may be counted": every part is held against its
+digest and row count before anything is read from it. Decides nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Any
+
+from nightgate.errors import DamagedError, MissingError
+from nightgate.plans import Plan
+from nightgate.ports import Store
+from nightgate.rows import keys
+from nightgate.rows.manifests import Manifest
+from nightgate.rows.parts import decode_part
+from nightgate.rows.schemas import TABLES
+from nightgate.rows.tables import table_rows
+
+
+def load_plan(store: Store, run_id: str) -> Plan:
+    """The frozen plan of a run.
+
+    Raises:
+        MissingError: If there is no such run.
+    """
+    try:
+        data = store.read(keys.plan_key(keys.checked_id(run_id)))
+    except MissingError as error:
+        msg = f"no run {run_id!r} in {store.uri}; `nightgate runs SUITE` lists what is stored"
+        raise MissingError(msg) from error
+    return Plan.from_json(json.loads(data))
+
+
+def manifest_of(store: Store, plan: Plan) -> Manifest | None:
+    """The run's commit; None while it is open."""
+    try:
+        data = store.read(keys.manifest_key(plan.suite, date.fromisoformat(plan.date), plan.run_id))
+    except MissingError:
+        return None
+    return Manifest.from_json(data)
+
+
+def rows_of(
+    store: Store, manifest: Manifest, table: str, columns: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """The rows of one table of a run, part by part.
+
+    Raises:
+        DamagedError: If a part is gone or is not what was committed.
+    """
+    for part in manifest.of(table):
+        try:
+            data = store.read(part.key)
+        except MissingError as error:
+            msg = f"run {manifest.run_id}: part {part.key} is gone, the manifest names it"
+            raise DamagedError(msg) from error
+        decoded = decode_part(data, TABLES[table], rows=part.rows, nbytes=part.bytes, sha256=part.sha256)
+        yield from table_rows(decoded, columns)
