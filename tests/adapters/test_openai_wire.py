@@ -74,7 +74,7 @@ def a_suite(
     """A suite of one case around the sample agent."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "suite.yaml").write_text(
-        f"suite: wire\nowner: us\nagent: nightgate_samples.support:build\nmodel: openai:none\n"
+        f"suite: wire\nowner: us\nagent: nightgate_samples.support:build\nmodel: openai:none\njudge: openai:none\n"
         f"timeout_s: {timeout_s}\n{evaluators}"
     )
     (folder / "cases.yaml").write_text(

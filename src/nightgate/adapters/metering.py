@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,12 +22,16 @@ from typing import Any
 
 from strands.models.model import Model
 
+from nightgate.adapters.crossing import Crossing
 from nightgate.adapters.failures import Failure, classify
 from nightgate.adapters.limiter import Limiter
 from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
 from nightgate.errors import BudgetError, ModelCallError
 from nightgate.prices import FREE, Budget, Price, cost_nanousd, estimate_call_nanousd
 from nightgate.trials import Usage
+
+_BILLED = frozenset({Outcome.OK, Outcome.UNKNOWN, Outcome.CUT, Outcome.TIMEOUT})
+"""Endings that cost something whether or not an event came: the provider may have worked for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +42,13 @@ class RetryPolicy:
     """Tries of one call at the most, the first included."""
     base_s: float = 0.5
     cap_s: float = 30.0
+    patience_s: float = 120.0
+    """Longest wait that a provider is granted."""
 
     def delay_s(self, failed: int, retry_after_s: float | None) -> float:
-        """Seconds to wait after the ``failed``-th failure; never less than the provider asked for."""
+        """Seconds to wait after the ``failed``-th failure; not less than the provider asked for."""
         drawn = random.uniform(0, min(self.cap_s, self.base_s * 2 ** (failed - 1)))  # noqa: S311 - jitter
-        return drawn if retry_after_s is None else max(drawn, min(retry_after_s, 4 * self.cap_s))
+        return drawn if retry_after_s is None else max(drawn, min(retry_after_s, self.patience_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +98,9 @@ class Meter:
         self.journal = journal
         self.retries_left = retries
         self.call_caps = dict(call_caps or {})
-        self.home = asyncio.get_running_loop()
-        self._open: set[asyncio.Task[Any]] = set()
+        self.crossing = Crossing()
+        self.home = self.crossing.home
+        self._open: dict[asyncio.Task[Any], Scope] = {}
         self._count = 0
         self._prefix = f"{random.getrandbits(48):012x}"
 
@@ -101,29 +109,35 @@ class Meter:
         self._count += 1
         return f"{self._prefix}-{self._count:06d}"
 
-    def keep(self, task: asyncio.Task[Any]) -> None:
+    def keep(self, task: asyncio.Task[Any], scope: Scope) -> None:
         """Hold on to a call in flight, so that ``settle`` can wait for it."""
-        self._open.add(task)
+        self._open[task] = scope
         task.add_done_callback(self._forget)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._open.discard(task)
+        self._open.pop(task, None)
         if not task.cancelled():
             task.exception()  # an abandoned call's failure stands in the ledger, not in the log
 
     async def settle(self, timeout_s: float = 30.0) -> None:
-        """Wait for calls whose trial is over: their answers are dropped, their cost is not."""
-        if not self._open:
-            return
-        _, late = await asyncio.wait(list(self._open), timeout=timeout_s)
-        for task in late:
-            task.cancel()
-        if late:
-            await asyncio.gather(*late, return_exceptions=True)
+        """Wait for calls whose trial is over: their answers are dropped, their cost is not.
+
+        Calls of trials that still run, as those of another shard, are left alone.
+        """
+        over = [task for task, scope in self._open.items() if scope.closed]
+        if over:
+            _, late = await asyncio.wait(over, timeout=timeout_s)
+            await _cancel(late)
 
     async def abandon(self) -> None:
         """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop)."""
-        await self.settle(timeout_s=0.0)
+        await _cancel(list(self._open))
+
+
+async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @contextmanager
@@ -216,16 +230,19 @@ class MeteredModel(Model):
         """Make the call on the home loop, in a task of its own that outlives a cancelled trial."""
         scope = current_scope() or Scope(role=self.role, run_id="", suite="", case_id="", trial=-1)
 
-        async def start() -> list[Any]:
-            call = _MeteredCall(self.wire, self._meter, self._limiter, scope, needs_stop=needs_stop)
-            task = self._meter.home.create_task(call.run(events, messages))
-            self._meter.keep(task)
+        def call(limiter: Limiter) -> Coroutine[Any, Any, list[Any]]:
+            made = _MeteredCall(self.wire, self._meter, limiter, scope, needs_stop=needs_stop)
+            return made.run(events, messages)
+
+        async def at_home() -> list[Any]:
+            task = self._meter.home.create_task(call(self._limiter))
+            self._meter.keep(task, scope)
             return await asyncio.shield(task)
 
-        if asyncio.get_running_loop() is self._meter.home:
-            return await start()
-        crossing = asyncio.run_coroutine_threadsafe(start(), self._meter.home)
-        return await asyncio.wrap_future(crossing)
+        async def here() -> list[Any]:
+            return await call(Limiter(1, None, time.monotonic))  # the model's own lives at home
+
+        return await self._meter.crossing.run(at_home, here)
 
 
 class _MeteredCall:
@@ -249,7 +266,8 @@ class _MeteredCall:
                 scope.fatal = over
                 raise
             if reply is not None:
-                scope.fatal = None
+                # A refusal by the budget stands: a smaller call may still pass, the trial is not whole.
+                scope.fatal = scope.fatal if isinstance(scope.fatal, BudgetError) else None
                 self.limiter.succeeded()
                 return reply.events
             assert error is not None
@@ -265,6 +283,8 @@ class _MeteredCall:
 
     def _check_cap(self) -> None:
         cap = self.meter.call_caps.get(self.scope.role)
+        if cap is not None:
+            cap += int(self.scope.limits.get("more_calls", 0))
         answered = sum(1 for call in self.scope.calls if call.outcome is Outcome.OK)
         if cap is not None and answered >= cap:
             self.scope.fatal = ModelCallError(
@@ -289,6 +309,8 @@ class _MeteredCall:
             with _waiting(self.scope):
                 await slot.enter_async_context(self.limiter.slot())
             self.wait_s += time.monotonic() - began_wait
+            if self.scope.closed:  # it ended while this call waited: nobody would read the answer
+                raise ModelCallError("cancelled", f"{self.wire.spec}: not sent, its trial is over")
             reservation = self.meter.budget.reserve(self._estimate(messages))
             start = self._start(attempt)
             self.meter.journal(start)
@@ -298,10 +320,14 @@ class _MeteredCall:
             try:
                 async with asyncio.timeout(self.wire.timeout_s):
                     await self._consume(events, reply, began)
-            except asyncio.CancelledError:
-                call = self._end(start, reply, Outcome.UNKNOWN, "cancelled while in flight", began)
-                self._settle(call, reservation)
-                raise
+            except asyncio.CancelledError as raised:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    call = self._end(start, reply, Outcome.UNKNOWN, "cancelled while in flight", began)
+                    self._settle(call, reservation)
+                    raise
+                error = ConnectionError("the provider's client cancelled its own request")
+                error.__cause__, failure = raised, classify(error)
             except Exception as raised:  # the provider's border: whatever it raises is typed here
                 error, failure = raised, classify(raised)
             outcome = failure.outcome if failure else Outcome.OK
@@ -334,7 +360,7 @@ class _MeteredCall:
                 reply.usage = self.wire.normalise(event["metadata"]["usage"])
         if self.needs_stop and reply.stop_reason is None:
             raise ModelCallError("cut", "the stream ended without a stop reason")
-        self.scope.raw_arguments.update({key: "".join(pieces) for key, pieces in raw.items()})
+        self.scope.raw_arguments.update(_odd_arguments(raw))
 
     def _estimate(self, messages: Any) -> int:
         if self.meter.budget.cap_nanousd is None:
@@ -366,7 +392,7 @@ class _MeteredCall:
         usage = reply.usage
         # An attempt that was refused before a token flowed cost nothing; one that broke in mid-stream
         # or was cut off by us cost something that nobody told us.
-        if usage is None and outcome not in (Outcome.OK, Outcome.UNKNOWN, Outcome.CUT) and not reply.events:
+        if usage is None and outcome not in _BILLED and not reply.events:
             usage = Usage()
         cost = self._cost(usage)
         return Call(
@@ -409,7 +435,8 @@ class _MeteredCall:
     def _final(self, call: Call, error: BaseException, attempts: int) -> BaseException:
         """The error that the agent's loop sees: never one that the SDK would retry by itself."""
         if call.outcome is Outcome.CONTEXT_OVERFLOW:
-            self.scope.fatal = error
+            judge = self.scope.role is Role.JUDGE  # of an agent it is the agent's own fault
+            self.scope.fatal = ModelCallError(call.outcome.value, str(call.error)) if judge else error
             return error
         kind = error.kind if isinstance(error, ModelCallError) else call.outcome.value
         tries = f" after {attempts} tries" if attempts > 1 else ""
@@ -417,6 +444,19 @@ class _MeteredCall:
         failure.__cause__ = error
         self.scope.fatal = failure
         return failure
+
+
+def _odd_arguments(raw: Mapping[str, list[str]]) -> dict[str, str]:
+    """Argument texts that are no JSON object, by tool-use id: the SDK drops those."""
+    texts = {use: "".join(pieces) for use, pieces in raw.items()}
+    return {use: text for use, text in texts.items() if not _is_object(text)}
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _text_length(messages: Any) -> int:

@@ -20,7 +20,7 @@ _SKILL_TOOLS = frozenset(
 )
 _SKILL_KEYS = ("skill_name", "skill", "name")
 _REFUSED = re.compile(
-    r"\s*(error: skill_name is required|skill .{1,200} (was |is )?not found|(unknown|no such) skill)[^\n]*\s*",
+    r"\s*(error: skill_name is required|skill .+ (was |is )?not found|(unknown|no such) skill)[^\n]*\s*",
     re.IGNORECASE,
 )
 """The SDK's skills tool reports a skill that it does not have as a success that says so."""

@@ -1,0 +1,102 @@
+"""The Prefect flow on a real embedded server: the same rows, and a state that follows the gate."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from shell import SUPPORT, nightgate
+
+from nightgate import wiring
+from nightgate.requests import RunRequest
+
+INVENTED = frozenset({"run_id", "scored_at", "latency_ms"})
+
+
+@pytest.fixture(scope="module")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One temporary Prefect server for the flows of this file."""
+    from nightgate.cli.prefect_env import quiet_prefect
+
+    quiet_prefect()
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield
+
+
+def score_rows(store: Path) -> list[dict[str, Any]]:
+    """All score rows of a store with one run, without ids and times."""
+    rows = [row for part in sorted((store / "scores").rglob("*.parquet")) for row in pq.read_table(part).to_pylist()]
+    return [{k: v for k, v in row.items() if k not in INVENTED} for row in rows]
+
+
+def request(store: Path, **values: Any) -> dict[str, Any]:
+    """Flow parameters of one support run."""
+    return wiring.named(RunRequest.make(SUPPORT, {"store": str(store), **values}).parameters())
+
+
+def evaluate(parameters: dict[str, Any]) -> Any:
+    """Run the flow to its state."""
+    from flows.evaluate import evaluate as flow
+
+    async def drive() -> Any:
+        return await flow("support", parameters, return_state=True)
+
+    return asyncio.run(drive())
+
+
+def test_flow_and_plain_run_leave_equal_rows(tmp_path: Path, prefect_server: None) -> None:
+    """Prefect orchestrates; it must not change a figure."""
+    state = evaluate(request(tmp_path / "flow", trials=3, judge="scripted:judge"))
+    asyncio.run(wiring.run_suite(SUPPORT, store=str(tmp_path / "plain"), trials=3, judge="scripted:judge"))
+
+    assert state.is_completed()
+    assert score_rows(tmp_path / "flow") == score_rows(tmp_path / "plain")
+
+
+def test_flow_state_follows_the_gate(tmp_path: Path, prefect_server: None) -> None:
+    """All tasks succeed and the flow fails, because the gate does."""
+    state = evaluate(request(tmp_path, model="scripted:upgraded"))
+
+    assert state.is_failed()
+    assert "ToolPolicy: 71% < 100%, failed [refund-out-of-window, no-resolve-unconfirmed]" in state.message
+
+
+def test_a_broken_shard_still_leaves_gate_and_report(
+    tmp_path: Path, prefect_server: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flow that is green over failed tasks is the oldest lie of orchestration."""
+
+    async def broken(*_: Any) -> Any:
+        msg = "the worker fell over"
+        raise RuntimeError(msg)
+
+    monkeypatch.setattr(wiring, "work", broken)
+    parameters = request(tmp_path)
+
+    state = evaluate(parameters)
+    summary = asyncio.run(wiring.stored_summary(parameters))
+
+    assert state.is_failed()
+    assert state.name == "Inconclusive"
+    assert (summary["verdict"], summary["exit_code"], summary["complete"]) == ("inconclusive", 3, False)
+    assert summary["trials"]["not_run"] == 7
+
+
+def test_run_through_prefect_prints_the_same_verdict(tmp_path: Path) -> None:
+    """The command line drives the flow on the embedded server and reads the figures from the store."""
+    ran = nightgate(
+        "run", SUPPORT, "--prefect", "--store", tmp_path / "s", "--model", "scripted:upgraded", "--json", "-",
+        env={"PREFECT_HOME": str(tmp_path / "prefect")},
+    )  # fmt: skip
+
+    assert ran.code == 1, ran.err
+    assert [f["text"] for f in ran.json["findings"]] == [
+        "ToolPolicy: 71% < 100%, failed [refund-out-of-window, no-resolve-unconfirmed]",
+        "CitesSource: 86% < 100%, failed [refund-out-of-window]",
+    ]
