@@ -156,7 +156,7 @@ def _evaluator(tallies: Tallies, planned: PlannedEvaluator, rules: Mapping[str, 
         counts += found
     per_case = [(found.passed, found.judged) for _, found in rows]
     interval = stats.clustered_interval([pair for pair in per_case if pair[1]]) if counts.judged else None
-    ks = stats.pass_hat_ks(per_case, max((case.trials for case, _ in rows), default=0))
+    ks = stats.pass_hat_ks(per_case, max(case.trials for case, _ in rows)) if rows else {}
     verdict, text = _verdict(planned, rows, counts, interval, rules) if gated else (None, None)
     considered = counts.planned - counts.curtailed
     decided = counts.passed + counts.counted_failed

@@ -43,6 +43,7 @@ class Recorder:
         self._path = spool / run_id / f"{self._name}.jsonl"
         self._pending: list[bytes] = []
         self._pending_bytes = 0
+        self._group = 0
         self._sequence = 0
         self._fd = -1
         self._wake = asyncio.Event()
@@ -102,7 +103,9 @@ class Recorder:
 
     async def _flush(self, attempts: int = 1) -> None:
         while self._pending:
-            lines = self._pending[:]
+            # A put that was cut off may have arrived all the same: what goes under a name is fixed.
+            self._group = self._group or len(self._pending)
+            lines = self._pending[: self._group]
             key = staging_key(self._run_id, f"{self._name}-{self._sequence:06d}.jsonl.zst")
             for attempt in range(1, attempts + 1):
                 try:
@@ -112,7 +115,7 @@ class Recorder:
                     if attempt == attempts:
                         raise
                     await asyncio.sleep(0.2 * attempt)
-            self._sequence += 1
+            self._sequence, self._group = self._sequence + 1, 0
             del self._pending[: len(lines)]
             self._pending_bytes = sum(map(len, self._pending))
             self.problem = None

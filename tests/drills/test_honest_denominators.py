@@ -32,7 +32,9 @@ def test_tone_counts_7_passes_and_8_typed_holes(drill: Ran) -> None:
 
     assert (tone["planned"], tone["passed"], tone["failed"]) == (15, 7, 0)
     assert (tone["not_applicable"], tone["error"]) == (3, 5)
-    blames = {(f["case"], f["blame"]): f["count"] for f in drill.json["failures"] if f["evaluator"] == tone["name"]}
+    blames = {
+        (f["case"], f["blame"]): f["count"] for f in drill.json["failures"] if f["evaluator"] == tone["name"]
+    }
     assert blames == {("judge-down", "judge"): 3, ("throttled", "infra"): 2, ("no-tone", None): 3}
 
 

@@ -18,7 +18,17 @@ from shell import DRILLS, environment, nightgate
 SUITE = DRILLS / "slow"
 TRIALS = 20
 INVENTED = frozenset(
-    {"run_id", "started_at", "ended_at", "scored_at", "latency_ms", "wait_ms", "attempt", "transcript", "git_sha"}
+    {
+        "run_id",
+        "started_at",
+        "ended_at",
+        "scored_at",
+        "latency_ms",
+        "wait_ms",
+        "attempt",
+        "transcript",
+        "git_sha",
+    }
 )
 """What may differ between a killed and an unharmed run."""
 
@@ -27,7 +37,10 @@ def rows(store: Path, table: str, run_id: str) -> list[dict[str, Any]]:
     """A run's rows, without what may differ, in a stable order."""
     parts = sorted((store / table).rglob(f"{run_id}/*.parquet"))
     found = [row for part in parts for row in pq.read_table(part).to_pylist()]
-    kept = [{k: v for k, v in row.items() if k not in INVENTED and not k.startswith(("tokens", "cost"))} for row in found]
+    kept = [
+        {k: v for k, v in row.items() if k not in INVENTED and not k.startswith(("tokens", "cost"))}
+        for row in found
+    ]
     return sorted(kept, key=lambda row: json.dumps(row, default=str, sort_keys=True))
 
 
@@ -87,7 +100,9 @@ def test_a_kill_repeats_only_what_was_in_flight(tmp_path: Path) -> None:
 
     resumed = nightgate("run", SUITE, "--store", tmp_path, "--resume", "killed", "--json", "-")
 
-    calls = [row for part in (tmp_path / "calls").rglob("*.parquet") for row in pq.read_table(part).to_pylist()]
+    calls = [
+        row for part in (tmp_path / "calls").rglob("*.parquet") for row in pq.read_table(part).to_pylist()
+    ]
     agent = [call for call in calls if call["role"] == "agent"]
     unheard = [call for call in agent if call["outcome"] == "unknown"]
     assert 2 * TRIALS <= len(agent) <= 2 * TRIALS + 4

@@ -60,7 +60,9 @@ def test_three_of_21_ratings_may_fail_and_a_fourth_blocks(tmp_path: Path, worst:
         )
     )
 
-    ran = nightgate("run", suite, "--store", tmp_path / "s", "--trials", "3", "--judge", "scripted:judge", "--json", "-")
+    ran = nightgate(
+        "run", suite, "--store", tmp_path / "s", "--trials", "3", "--judge", "scripted:judge", "--json", "-"
+    )
 
     assert ran.code == code, ran.err
     helpful = next(e for e in ran.json["evaluators"] if e["name"] == "HelpfulnessEvaluator")
@@ -101,7 +103,11 @@ def copy_suite(target: Path) -> None:
 
 def spread(failures: int) -> list[tuple[str, int]]:
     """Failures over two cases: three in one, the rest in another."""
-    return [(case, n) for case, n in (("refund-in-window", min(3, failures)), ("report-repair", failures - 3)) if n > 0]
+    return [
+        (case, n)
+        for case, n in (("refund-in-window", min(3, failures)), ("report-repair", failures - 3))
+        if n > 0
+    ]
 
 
 def trials(failures: int) -> str:

@@ -31,7 +31,11 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def score_rows(store: Path) -> list[dict[str, Any]]:
     """All score rows of a store with one run, without ids and times."""
-    rows = [row for part in sorted((store / "scores").rglob("*.parquet")) for row in pq.read_table(part).to_pylist()]
+    rows = [
+        row
+        for part in sorted((store / "scores").rglob("*.parquet"))
+        for row in pq.read_table(part).to_pylist()
+    ]
     return [{k: v for k, v in row.items() if k not in INVENTED} for row in rows]
 
 

@@ -11,133 +11,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from strands.models.model import Model
 
-from nightgate.adapters.crossing import Crossing
 from nightgate.adapters.failures import Failure, classify
 from nightgate.adapters.limiter import Limiter
+from nightgate.adapters.meter import Meter, RetryPolicy, Wire
+from nightgate.adapters.replies import Reply, text_length
 from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
 from nightgate.errors import BudgetError, ModelCallError
-from nightgate.prices import FREE, Budget, Price, cost_nanousd, estimate_call_nanousd
+from nightgate.prices import FREE, cost_nanousd, estimate_call_nanousd
 from nightgate.trials import Usage
+
+__all__ = ["Meter", "MeteredModel", "RetryPolicy", "Wire"]
 
 _BILLED = frozenset({Outcome.OK, Outcome.UNKNOWN, Outcome.CUT, Outcome.TIMEOUT})
 """Endings that cost something whether or not an event came: the provider may have worked for them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """Full jitter between 0 and ``base_s * 2**n``, capped; a budget of retries for the run."""
-
-    attempts: int = 6
-    """Tries of one call at the most, the first included."""
-    base_s: float = 0.5
-    cap_s: float = 30.0
-    patience_s: float = 120.0
-    """Longest wait that a provider is granted."""
-
-    def delay_s(self, failed: int, retry_after_s: float | None) -> float:
-        """Seconds to wait after the ``failed``-th failure; not less than the provider asked for."""
-        drawn = random.uniform(0, min(self.cap_s, self.base_s * 2 ** (failed - 1)))  # noqa: S311 - jitter
-        return drawn if retry_after_s is None else max(drawn, min(retry_after_s, self.patience_s))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
-    """How one model is reached and charged."""
-
-    spec: str
-    price: Price | None
-    normalise: Callable[[Mapping[str, Any]], Usage]
-    policy: RetryPolicy
-    problem: str | None = None
-    """Why no call can succeed (missing credentials): every call then ends as ``auth``."""
-    timeout_s: float = 300.0
-    """Of one attempt."""
-
-
-@dataclass(slots=True)
-class _Reply:
-    """What one attempt brought."""
-
-    events: list[Any]
-    usage: Usage | None = None
-    stop_reason: str | None = None
-    first_token_ms: float | None = None
-
-
-class Meter:
-    """What all metered models of a run share.
-
-    Args:
-        budget: The run's cap.
-        journal: Called with a ``CallStart`` when a call is sent and a ``Call`` when it ended, on
-            the home loop.
-        retries: How many retries the whole run may spend.
-        call_caps: Answered calls that one scope may make, by role.
-    """
-
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        journal: Callable[[CallStart | Call], None],
-        retries: int = 1000,
-        call_caps: Mapping[Role, int] | None = None,
-    ) -> None:
-        self.budget = budget
-        self.journal = journal
-        self.retries_left = retries
-        self.call_caps = dict(call_caps or {})
-        self.crossing = Crossing()
-        self.home = self.crossing.home
-        self._open: dict[asyncio.Task[Any], Scope] = {}
-        self._count = 0
-        self._prefix = f"{random.getrandbits(48):012x}"
-
-    def next_id(self) -> str:
-        """A call id that no other process of the run makes."""
-        self._count += 1
-        return f"{self._prefix}-{self._count:06d}"
-
-    def keep(self, task: asyncio.Task[Any], scope: Scope) -> None:
-        """Hold on to a call in flight, so that ``settle`` can wait for it."""
-        self._open[task] = scope
-        task.add_done_callback(self._forget)
-
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._open.pop(task, None)
-        if not task.cancelled():
-            task.exception()  # an abandoned call's failure stands in the ledger, not in the log
-
-    async def settle(self, timeout_s: float = 30.0) -> None:
-        """Wait for calls whose trial is over: their answers are dropped, their cost is not.
-
-        Calls of trials that still run, as those of another shard, are left alone.
-        """
-        over = [task for task, scope in self._open.items() if scope.closed]
-        if over:
-            _, late = await asyncio.wait(over, timeout=timeout_s)
-            await _cancel(late)
-
-    async def abandon(self) -> None:
-        """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop)."""
-        await _cancel(list(self._open))
-
-
-async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @contextmanager
@@ -302,7 +196,7 @@ class _MeteredCall:
 
     async def _attempt(
         self, events: Callable[[], AsyncIterator[Any]], messages: Any, attempt: int
-    ) -> tuple[Call, _Reply | None, BaseException | None, float | None]:
+    ) -> tuple[Call, Reply | None, BaseException | None, float | None]:
         """One try, from admission to its ledger row."""
         began_wait = time.monotonic()
         async with contextlib.AsyncExitStack() as slot:
@@ -314,7 +208,7 @@ class _MeteredCall:
             reservation = self.meter.budget.reserve(self._estimate(messages))
             start = self._start(attempt)
             self.meter.journal(start)
-            reply, began = _Reply([]), time.monotonic()
+            reply, began = Reply(self.wire.normalise), time.monotonic()
             error: BaseException | None = None
             failure: Failure | None = None
             try:
@@ -335,32 +229,14 @@ class _MeteredCall:
             self._settle(call, reservation)
         return call, (None if failure else reply), error, failure.retry_after_s if failure else None
 
-    async def _consume(self, events: Callable[[], AsyncIterator[Any]], reply: _Reply, began: float) -> None:
+    async def _consume(self, events: Callable[[], AsyncIterator[Any]], reply: Reply, began: float) -> None:
         if self.wire.problem:
             raise ModelCallError("auth", self.wire.problem)
-        raw: dict[str, list[str]] = {}
-        open_tool: str | None = None
         async for event in events():
-            reply.events.append(event)
-            if not isinstance(event, dict):
-                continue
-            if reply.first_token_ms is None and "contentBlockDelta" in event:
-                reply.first_token_ms = (time.monotonic() - began) * 1000
-            if "contentBlockStart" in event:
-                tool = event["contentBlockStart"].get("start", {}).get("toolUse")
-                open_tool = tool["toolUseId"] if tool else None
-                if open_tool is not None:
-                    raw[open_tool] = []
-            elif open_tool is not None and "contentBlockDelta" in event:
-                piece = event["contentBlockDelta"].get("delta", {}).get("toolUse", {}).get("input", "")
-                raw[open_tool].append(piece if isinstance(piece, str) else str(piece))
-            elif "messageStop" in event:
-                reply.stop_reason = event["messageStop"].get("stopReason")
-            elif "metadata" in event and "usage" in event["metadata"]:
-                reply.usage = self.wire.normalise(event["metadata"]["usage"])
+            reply.take(event, (time.monotonic() - began) * 1000)
         if self.needs_stop and reply.stop_reason is None:
             raise ModelCallError("cut", "the stream ended without a stop reason")
-        self.scope.raw_arguments.update(_odd_arguments(raw))
+        self.scope.raw_arguments.update(reply.odd_arguments)
 
     def _estimate(self, messages: Any) -> int:
         if self.meter.budget.cap_nanousd is None:
@@ -368,7 +244,7 @@ class _MeteredCall:
         if self.wire.price is None:
             return 0
         limit = int(self.scope.limits.get("output_tokens", 0)) or 1024
-        return estimate_call_nanousd(self.wire.price, _text_length(messages) // 4, limit)
+        return estimate_call_nanousd(self.wire.price, text_length(messages) // 4, limit)
 
     def _start(self, attempt: int) -> CallStart:
         scope = self.scope
@@ -386,9 +262,7 @@ class _MeteredCall:
             started_at=datetime.now(UTC),
         )
 
-    def _end(
-        self, start: CallStart, reply: _Reply, outcome: Outcome, error: str | None, began: float
-    ) -> Call:
+    def _end(self, start: CallStart, reply: Reply, outcome: Outcome, error: str | None, began: float) -> Call:
         usage = reply.usage
         # An attempt that was refused before a token flowed cost nothing; one that broke in mid-stream
         # or was cut off by us cost something that nobody told us.
@@ -444,30 +318,3 @@ class _MeteredCall:
         failure.__cause__ = error
         self.scope.fatal = failure
         return failure
-
-
-def _odd_arguments(raw: Mapping[str, list[str]]) -> dict[str, str]:
-    """Argument texts that are no JSON object, by tool-use id: the SDK drops those."""
-    texts = {use: "".join(pieces) for use, pieces in raw.items()}
-    return {use: text for use, text in texts.items() if not _is_object(text)}
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _text_length(messages: Any) -> int:
-    """Characters in the texts of a request; a guess of its size for the budget's reserve."""
-    total = 0
-    for message in messages:
-        for block in message.get("content", ()):
-            if "text" in block:
-                total += len(block["text"])
-            elif "toolResult" in block:
-                total += sum(len(str(part)) for part in block["toolResult"].get("content", ()))
-            else:
-                total += len(str(block))
-    return total

@@ -1,0 +1,114 @@
+"""What all metered models of a run share: budget, journal, retries, calls in flight.
+
+Owns the run's side of metering; one call and its tries are ``metering``'s. Lives on the loop on which
+it was made, the home loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nightgate.adapters.crossing import Crossing
+from nightgate.calls import Call, CallStart, Role, Scope
+from nightgate.prices import Budget, Price
+from nightgate.trials import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Full jitter between 0 and ``base_s * 2**n``, capped; a budget of retries for the run."""
+
+    attempts: int = 6
+    """Tries of one call at the most, the first included."""
+    base_s: float = 0.5
+    cap_s: float = 30.0
+    patience_s: float = 120.0
+    """Longest wait that a provider is granted."""
+
+    def delay_s(self, failed: int, retry_after_s: float | None) -> float:
+        """Seconds to wait after the ``failed``-th failure; not less than the provider asked for."""
+        drawn = random.uniform(0, min(self.cap_s, self.base_s * 2 ** (failed - 1)))  # noqa: S311 - jitter
+        return drawn if retry_after_s is None else max(drawn, min(retry_after_s, self.patience_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """How one model is reached and charged."""
+
+    spec: str
+    price: Price | None
+    normalise: Callable[[Mapping[str, Any]], Usage]
+    policy: RetryPolicy
+    problem: str | None = None
+    """Why no call can succeed (missing credentials): every call then ends as ``auth``."""
+    timeout_s: float = 300.0
+    """Of one attempt."""
+
+
+class Meter:
+    """What all metered models of a run share.
+
+    Args:
+        budget: The run's cap.
+        journal: Called with a ``CallStart`` when a call is sent and a ``Call`` when it ended, on
+            the home loop.
+        retries: How many retries the whole run may spend.
+        call_caps: Answered calls that one scope may make, by role.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget,
+        journal: Callable[[CallStart | Call], None],
+        retries: int = 1000,
+        call_caps: Mapping[Role, int] | None = None,
+    ) -> None:
+        self.budget = budget
+        self.journal = journal
+        self.retries_left = retries
+        self.call_caps = dict(call_caps or {})
+        self.crossing = Crossing()
+        self.home = self.crossing.home
+        self._open: dict[asyncio.Task[Any], Scope] = {}
+        self._count = 0
+        self._prefix = f"{random.getrandbits(48):012x}"
+
+    def next_id(self) -> str:
+        """A call id that no other process of the run makes."""
+        self._count += 1
+        return f"{self._prefix}-{self._count:06d}"
+
+    def keep(self, task: asyncio.Task[Any], scope: Scope) -> None:
+        """Hold on to a call in flight, so that ``settle`` can wait for it."""
+        self._open[task] = scope
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._open.pop(task, None)
+        if not task.cancelled():
+            task.exception()  # an abandoned call's failure stands in the ledger, not in the log
+
+    async def settle(self, timeout_s: float = 30.0) -> None:
+        """Wait for calls whose trial is over: their answers are dropped, their cost is not.
+
+        Calls of trials that still run, as those of another shard, are left alone.
+        """
+        over = [task for task, scope in self._open.items() if scope.closed]
+        if over:
+            _, late = await asyncio.wait(over, timeout=timeout_s)
+            await _cancel(late)
+
+    async def abandon(self) -> None:
+        """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop)."""
+        await _cancel(list(self._open))
+
+
+async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

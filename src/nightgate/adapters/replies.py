@@ -1,0 +1,81 @@
+"""A provider's stream as it is read: events, stop reason, tokens, and what the SDK would lose.
+
+Owns the reading of one attempt's events. Knows nothing of retries, prices or scopes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nightgate.trials import Usage
+
+
+@dataclass(slots=True)
+class Reply:
+    """What one attempt brought.
+
+    Args:
+        normalise: Makes the provider's token counts into four kinds that do not overlap.
+    """
+
+    normalise: Callable[[Mapping[str, Any]], Usage]
+    events: list[Any] = field(default_factory=list)
+    usage: Usage | None = None
+    stop_reason: str | None = None
+    first_token_ms: float | None = None
+    _sent: dict[str, list[str]] = field(default_factory=dict)
+    _tool: str | None = None
+
+    def take(self, event: Any, elapsed_ms: float) -> None:
+        """Read one event, ``elapsed_ms`` after the call was sent."""
+        self.events.append(event)
+        if not isinstance(event, dict):
+            return
+        if "contentBlockStart" in event:
+            tool = event["contentBlockStart"].get("start", {}).get("toolUse")
+            self._tool = tool["toolUseId"] if tool else None
+            if self._tool is not None:
+                self._sent[self._tool] = []
+        elif "contentBlockDelta" in event:
+            if self.first_token_ms is None:
+                self.first_token_ms = elapsed_ms
+            self._piece(event["contentBlockDelta"].get("delta", {}))
+        elif "messageStop" in event:
+            self.stop_reason = event["messageStop"].get("stopReason")
+        elif "metadata" in event and "usage" in event["metadata"]:
+            self.usage = self.normalise(event["metadata"]["usage"])
+
+    def _piece(self, delta: Mapping[str, Any]) -> None:
+        if self._tool is not None:
+            piece = delta.get("toolUse", {}).get("input", "")
+            self._sent[self._tool].append(piece if isinstance(piece, str) else str(piece))
+
+    @property
+    def odd_arguments(self) -> dict[str, str]:
+        """Argument texts that are no JSON object, by tool-use id: the SDK drops those."""
+        texts = {use: "".join(pieces) for use, pieces in self._sent.items()}
+        return {use: text for use, text in texts.items() if not _is_object(text)}
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def text_length(messages: Any) -> int:
+    """Characters in the texts of a request; a guess of its size for the budget's reserve."""
+    total = 0
+    for message in messages:
+        for block in message.get("content", ()):
+            if "text" in block:
+                total += len(block["text"])
+            elif "toolResult" in block:
+                total += sum(len(str(part)) for part in block["toolResult"].get("content", ()))
+            else:
+                total += len(str(block))
+    return total
