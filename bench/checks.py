@@ -23,7 +23,9 @@ def check_rows(task: Task, store: str, summary: dict[str, Any]) -> dict[str, Any
         if row["status"] == "fail"
     )
     statuses = Counter(row["status"] for row in rows.of("scores", "status"))
-    calls = Counter(row["case_id"] for row in rows.of("calls", "case_id", "outcome") if row["outcome"] == "ok")
+    calls = Counter(
+        row["case_id"] for row in rows.of("calls", "case_id", "outcome") if row["outcome"] == "ok"
+    )
     nanousd = sum(row["cost_nanousd"] for row in rows.of("calls", "cost_nanousd"))
     endings = Counter(row["ending"] for row in rows.of("trials", "ending"))
     spoken = Counter(len(json.loads(row["messages"])) for row in rows.of("transcripts", "messages"))
@@ -74,4 +76,6 @@ class _Stored:
 
         for part in self._manifest["parts"]:
             if part["table"] == table:
-                yield from pq.read_table(io.BytesIO(self._store.read(part["key"])), columns=list(columns)).to_pylist()
+                yield from pq.read_table(
+                    io.BytesIO(self._store.read(part["key"])), columns=list(columns)
+                ).to_pylist()

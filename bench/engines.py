@@ -254,7 +254,9 @@ class _profiled:  # noqa: N801 - reads as a word
         if self._path:
             import cProfile
 
-            self._profile = cProfile.Profile(time.thread_time if os.environ.get("BENCH_CPU") else time.perf_counter)
+            self._profile = cProfile.Profile(
+                time.thread_time if os.environ.get("BENCH_CPU") else time.perf_counter
+            )
             self._profile.enable()
 
     def __exit__(self, *_: object) -> None:
@@ -263,4 +265,8 @@ class _profiled:  # noqa: N801 - reads as a word
             self._profile.dump_stats(self._path)
 
 
-ENGINES: dict[str, Callable[[Job], dict[str, Any]]] = {"bare": bare, "nightgate": nightgate, "prefect": prefect}
+ENGINES: dict[str, Callable[[Job], dict[str, Any]]] = {
+    "bare": bare,
+    "nightgate": nightgate,
+    "prefect": prefect,
+}

@@ -9,24 +9,20 @@ planted. Every engine runs in a process of its own, the engines take turns, medi
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import engines
-from workload import Task, write_suite
-
-HERE = Path(__file__).resolve().parent
+from scaling import in_processes
+from workload import Task
+from workplace import workplace
 
 
 def main() -> int:
@@ -136,97 +132,6 @@ def _listed(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _middle(values: Sequence[float]) -> float:
     return round(statistics.median(values), 3)
-
-
-class Workplace:
-    """A suite folder, a store, and the environment of the workers."""
-
-    def __init__(self, task: Task, folder: Path, store: str, environ: Mapping[str, str]) -> None:
-        self.task, self._folder, self._store, self._environ = task, folder, store, environ
-        self._suite = str(write_suite(folder / "bench", task))
-        self._count = 0
-
-    def job(self, **more: Any) -> dict[str, Any]:
-        """A job with a store prefix of its own."""
-        self._count += 1
-        return {
-            "task": asdict(self.task),
-            "suite": self._suite,
-            "store": f"{self._store}/{self._count}",
-            "spool": str(self._folder / "spool"),
-            **more,
-        }
-
-    def run(self, worker: str, job: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """One worker from its start to its report."""
-        return self.wait(self.start(worker, job or self.job(**more)))
-
-    def start(self, worker: str, job: Mapping[str, Any]) -> subprocess.Popen[str]:
-        """A worker's process."""
-        return subprocess.Popen(
-            [sys.executable, __file__, "--worker", worker, "--job", json.dumps(job)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=self._folder,
-            env={**os.environ, **self._environ},
-            text=True,
-        )
-
-    def wait(self, process: subprocess.Popen[str]) -> dict[str, Any]:
-        """The report of a worker."""
-        out, _ = process.communicate()
-        if process.returncode:
-            raise SystemExit(f"worker {process.args[3]} ended with {process.returncode}")  # type: ignore[index]
-        found: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
-        return found
-
-
-@contextlib.contextmanager
-def workplace(task: Task, store: str) -> Iterator[Workplace]:
-    """A temporary folder with the suite; with ``s3`` also a server on loopback."""
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nightgate-bench-")))
-        environ = {
-            "PREFECT_HOME": str(folder / "prefect"),
-            "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parent))),
-        }
-        uri = str(folder / "store")
-        if store == "s3":
-            sys.path.insert(0, str(HERE.parent / "tests"))
-            from servers import s3_server
-
-            server = stack.enter_context(s3_server(folder / "s3"))
-            environ |= server.env
-            uri = f"s3://{server.bucket()}/bench"
-        yield Workplace(task, folder, uri, environ)
-
-
-def in_processes(place: Workplace, processes: int) -> dict[str, Any]:
-    """The same planned shards in one process, then in several; both finished from the store."""
-    found: dict[str, Any] = {"problems": []}
-    for count in (1, processes):
-        job = place.job()
-        planned = place.run("plan", job)
-        workers = [
-            place.start("share", {**job, "run_id": planned["run_id"], "index": i, "of": count})
-            for i in range(count)
-        ]
-        for worker in workers:
-            assert worker.stdout is not None
-            worker.stdout.readline()
-        began = time.perf_counter()
-        for worker in workers:
-            assert worker.stdin is not None
-            worker.stdin.write("go\n")
-            worker.stdin.flush()
-        reports = [place.wait(worker) for worker in workers]
-        found[f"play_in_{count}_s"] = max(report["phases"]["play"]["wall_s"] for report in reports)
-        found[f"wall_in_{count}_s"] = round(time.perf_counter() - began, 3)
-        found[f"cpu_in_{count}_s"] = round(sum(r["phases"]["play"]["cpu_s"] for r in reports), 3)
-        finished = place.run("finish", {**job, "run_id": planned["run_id"]})
-        found["problems"] += finished["problems"]
-    found["speed_up"] = round(found["play_in_1_s"] / found[f"play_in_{processes}_s"], 2)
-    return found
 
 
 def _work(worker: str, data: dict[str, Any]) -> dict[str, Any]:

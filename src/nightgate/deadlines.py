@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Iterator
 from typing import TypeVar
 
 from nightgate.calls import Scope
@@ -21,6 +22,20 @@ class DeadlineError(Exception):
 
 class SelfCancelledError(Exception):
     """The work cancelled itself; nobody had asked it to."""
+
+
+@contextlib.contextmanager
+def contained() -> Iterator[None]:
+    """Hold user code that asks the process to end: with ``sys.exit(0)`` a night would end green.
+
+    Raises:
+        RuntimeError: In place of the exit.
+    """
+    try:
+        yield
+    except (SystemExit, KeyboardInterrupt) as asked:
+        msg = f"raised {type(asked).__name__}({asked}), and only nightgate ends its process"
+        raise RuntimeError(msg) from asked
 
 
 async def within(task: asyncio.Task[T], timeout_s: float, scope: Scope) -> T:

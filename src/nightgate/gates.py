@@ -19,6 +19,10 @@ from nightgate.plans import PlannedCase, PlannedEvaluator
 from nightgate.summaries import Tallies, Tally
 
 
+_NAMED = 10
+"""Open cases named in a line; the document has them all."""
+
+
 class Verdict(StrEnum):
     """The gate's three answers."""
 
@@ -113,8 +117,11 @@ def decide(tallies: Tallies, *, complete: bool = True) -> Decision:
     decided = tuple(_evaluator(tallies, planned, rules) for planned in plan.evaluators)
     verdicts = [e.verdict for e in decided if e.verdict is not None]
     reasons: list[str] = []
+    total = tallies.total()
     if not verdicts:
         reasons.append(_nothing_gates(tallies))
+    elif not total.judged:
+        reasons.append(f"nothing measured: none of {total.planned} cells was judged")
     if not complete:
         reasons.append(
             f"run {plan.run_id} is open: resume it with `nightgate run --resume {plan.run_id} SUITE`"
@@ -267,7 +274,8 @@ def _inconclusive_text(
     else:
         figure = "nothing was judged"
     unjudged = [case.case_id for case, found in rows if found.open]
-    rerun = f", rerun [{', '.join(unjudged)}]" if unjudged else ""
+    more = f" and {len(unjudged) - _NAMED} more" if len(unjudged) > _NAMED else ""
+    rerun = f", rerun [{', '.join(unjudged[:_NAMED])}{more}]" if unjudged else ""
     why = (
         "; ".join(holes)
         if holes

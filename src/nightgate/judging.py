@@ -17,7 +17,7 @@ from typing import Any
 
 from nightgate.calls import Role, Scope, scoped
 from nightgate.cases import Case
-from nightgate.deadlines import DeadlineError, within
+from nightgate.deadlines import DeadlineError, contained, within
 from nightgate.errors import BudgetError, ModelCallError
 from nightgate.evaluators.registry import Registered
 from nightgate.plans import PlannedEvaluator
@@ -135,11 +135,12 @@ async def _evaluate(
 
 async def _call(registered: Registered, trial: Trial, case: Case) -> Any:
     evaluate = registered.evaluator.evaluate
-    if registered.inline or inspect.iscoroutinefunction(evaluate):
-        found = evaluate(trial, case)
-    else:
-        found = await asyncio.to_thread(evaluate, trial, case)
-    return await found if inspect.isawaitable(found) else found
+    with contained():
+        if registered.inline or inspect.iscoroutinefunction(evaluate):
+            found = evaluate(trial, case)
+        else:
+            found = await asyncio.to_thread(evaluate, trial, case)
+        return await found if inspect.isawaitable(found) else found
 
 
 def _failed(planned: PlannedEvaluator, scope: Scope, error: BaseException) -> Score | None:

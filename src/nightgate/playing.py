@@ -15,7 +15,7 @@ from typing import Any
 
 from nightgate.calls import Role, Scope, scoped
 from nightgate.cases import Case
-from nightgate.deadlines import DeadlineError, within
+from nightgate.deadlines import DeadlineError, contained, within
 from nightgate.errors import BudgetError, InputError, ModelCallError
 from nightgate.evaluators.sessions import exchanges, tool_text
 from nightgate.plans import Plan, PlannedCase
@@ -103,8 +103,9 @@ async def play(
 
 
 async def _converse(gathered: _Play, plan: Plan, case: Case, factory: AgentFactory, model: Any) -> None:
-    gathered.target = await factory.build(model, case)
-    gathered.answer = await gathered.target.say(case.input or "", plan.limits)
+    with contained():
+        gathered.target = await factory.build(model, case)
+        gathered.answer = await gathered.target.say(case.input or "", plan.limits)
 
 
 async def _look_around(

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from nightgate.calls import Role
 from nightgate.cases import Case, Suite
+from nightgate.deadlines import contained
 from nightgate.errors import BudgetError
 from nightgate.evaluators.registry import Registered
 from nightgate.judging import judge
@@ -110,7 +112,26 @@ def size_executor(threads: int) -> None:
     The default has six on two cores, and sync tools, sync judges and Bedrock all live in it.
     """
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(ThreadPoolExecutor(max_workers=threads, thread_name_prefix="nightgate"))
+    loop.set_default_executor(_Threads(max_workers=threads, thread_name_prefix="nightgate"))
+
+
+class _Threads(ThreadPoolExecutor):
+    """Threads in which an exit or a StopIteration of user code is an error of that code.
+
+    Into a future they would be fatal: the loop ends with the first, and hangs with the second.
+    """
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As the base class."""
+        return super().submit(_held, fn, *args, **kwargs)
+
+
+def _held(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    try:
+        with contained():
+            return fn(*args, **kwargs)
+    except StopIteration as stopped:
+        raise RuntimeError("raised StopIteration") from stopped
 
 
 class _ShardRun:

@@ -56,7 +56,7 @@ class Score:
     Raises:
         ValueError: If a figure is NaN, infinite or outside [0, 1] where it is judged, or stands
             beside a status that has none.
-        TypeError: If the status is no ``Status`` or the reason no text.
+        TypeError: If a field holds another kind of value: rows could not be written.
     """
 
     evaluator: str
@@ -76,6 +76,13 @@ class Score:
         status, reason = cast("Any", self.status), cast("Any", self.reason)  # the user's evaluators fill it
         if not isinstance(status, Status) or not isinstance(reason, str):
             msg = f"{self.evaluator}: status {status!r} must be a Status, reason {reason!r} text"
+            raise TypeError(msg)
+        label, blame, details = cast("Any", self.label), cast("Any", self.blame), cast("Any", self.details)
+        if not isinstance(label, str | None) or not isinstance(blame, Blame | None):
+            msg = f"{self.evaluator}: label {label!r} must be text, blame {blame!r} a Blame, or None"
+            raise TypeError(msg)
+        if not isinstance(details, Mapping) or isinstance(self.score, bool):
+            msg = f"{self.evaluator}: details {details!r} must be a mapping, score {self.score!r} a number"
             raise TypeError(msg)
         if self.score is None:
             return

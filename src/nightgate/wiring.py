@@ -43,6 +43,10 @@ SHARD_TRIALS = 250
 """Trials of one shard: a Prefect task run costs what several trials cost."""
 MOST_SHARDS = 64
 
+LEAST_RETRIES = 200
+RETRIES_A_TRIAL = 4
+"""The run's budget of retries: a provider that is down must not be asked for ever."""
+
 _JUDGE_CALLS = 6
 """Answered calls of one judgement: a judge that keeps returning unusable output must end."""
 _AGENT_CALLS = 200
@@ -248,6 +252,7 @@ async def _furnish(
         epoch = await asyncio.to_thread(next_epoch, store, plan.run_id)
     recorder = Recorder(store, plan.run_id, f"w{secrets.token_hex(4)}", epoch, request.spool_folder)
     relay.recorder = await stack.enter_async_context(recorder)
+    meter.retries_left = max(LEAST_RETRIES, RETRIES_A_TRIAL * plan.trial_count)
     progress.on_plan(plan)
     shop = Workshop(
         plan=plan,

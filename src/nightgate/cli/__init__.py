@@ -7,6 +7,7 @@ command imports what it needs when it runs.
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 
 from nightgate.cli.parser import build_parser
@@ -36,10 +37,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away (`| head`); Python would complain once more while it flushes stdout.
         sys.stderr.close()
         return ExitCode.OK
+    except OSError as error:  # a full disk, a folder without rights
+        return _stopped(f"{error}: the run stopped; what was finished stays, go on with --resume")
+    except (Exception, SystemExit) as error:  # left alone it would answer 1, which says that the gate failed
+        print(_redacted(traceback.format_exc()), file=sys.stderr)
+        return _stopped(f"stopped by {type(error).__name__}: nothing is decided; a run goes on with --resume")
+
+
+def _stopped(why: str) -> int:
+    print(f"nightgate: {_safe(why)}", file=sys.stderr)
+    return ExitCode.INCONCLUSIVE
 
 
 def _safe(text: str) -> str:
     """A message line by line without control characters: it may quote what a file or a model said."""
     from nightgate.reports.text import plain
 
-    return "\n".join(plain(line) for line in text.split("\n"))
+    return "\n".join(plain(line) for line in _redacted(text).split("\n"))
+
+
+def _redacted(text: str) -> str:
+    """Exceptions of users' code quote what they hold, keys included."""
+    from nightgate.rows.redaction import redact_text
+
+    return redact_text(text)

@@ -16,7 +16,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(msg)
     suites = suites_under(Path(args.folder))
     requests = [request_of(args, str(suite)) for suite in suites]
-    return through_prefect(requests, args, name=Path(args.folder).resolve().name)
+    return through_prefect(requests, args, name=Path(args.folder).resolve().name, several=True)
 
 
 def suites_under(folder: Path) -> list[Path]:

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
         msg = "--run-id and --resume name one run: give one suite"
         raise InputError(msg)
     if args.prefect:
-        return through_prefect(requests, args, name="run")
+        return through_prefect(requests, args, name="run", several=len(requests) > 1)
     return asyncio.run(_run_all(requests, args))
 
 
@@ -76,7 +76,9 @@ def conclude(summaries: Sequence[dict[str, Any]], args: argparse.Namespace, *, s
     return int(whole["exit_code"])
 
 
-def through_prefect(requests: Sequence[RunRequest], args: argparse.Namespace, *, name: str) -> int:
+def through_prefect(
+    requests: Sequence[RunRequest], args: argparse.Namespace, *, name: str, several: bool
+) -> int:
     """Check everything, then drive the nightly flow; figures come from the store, not from Prefect."""
     from nightgate import wiring
     from nightgate.cli.prefect_env import quiet_prefect
@@ -103,7 +105,7 @@ def through_prefect(requests: Sequence[RunRequest], args: argparse.Namespace, *,
             show(summary, request, args.json)
         else:
             print(f"{summary['suite']}: {'; '.join(summary['findings'])}", file=people(args.json))
-    return conclude(summaries, args, several=len(requests) > 1 or name != "run")
+    return conclude(summaries, args, several=several)
 
 
 async def _stored(named: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

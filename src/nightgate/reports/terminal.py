@@ -110,15 +110,28 @@ def _judged(summary: Mapping[str, Any]) -> bool:
 
 
 def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for failure in failures[:_MOST_REASONS]:
+    """Why, one line a reason: what an outage did to many cells is said once."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for failure in failures:
         blame = f" ({failure['blame']})" if failure["status"] == "error" and failure["blame"] else ""
-        times = f" x{failure['count']}" if failure["count"] > 1 else ""
-        yield (
-            f"  {failure['status']}{blame}{times} {plain(failure['case'], 60)} "
-            f"{failure['evaluator']}: {plain(failure['reason'], 160)}"
-        )
-    if len(failures) > _MOST_REASONS:
-        yield f"  and {len(failures) - _MOST_REASONS} more in the rows"
+        # A failure names its case and evaluator; an error is about what broke, not where.
+        own = f"{failure['case']} {failure['evaluator']}: " if failure["status"] == "fail" else ""
+        key = (f"{failure['status']}{blame}", f"{plain(own)} {plain(failure['reason'], 160)}".strip())
+        groups.setdefault(key, []).append(failure)
+    lines = [_reason(head, text, found) for (head, text), found in groups.items()]
+    yield from lines[:_MOST_REASONS]
+    if len(lines) > _MOST_REASONS:
+        yield f"  and {len(lines) - _MOST_REASONS} more reasons in the rows"
+
+
+def _reason(head: str, text: str, found: Sequence[Mapping[str, Any]]) -> str:
+    cells = sum(failure["count"] for failure in found)
+    times = f" x{cells}" if cells > 1 else ""
+    if head == "fail":
+        return f"  fail{times} {text}"
+    where = dict.fromkeys(plain(f"{f['case']} {f['evaluator']}", 60) for f in found)
+    named = ", ".join(list(where)[:3]) + (f" and {len(where) - 3} more" if len(where) > 3 else "")  # noqa: PLR2004
+    return f"  {head}{times} {named}: {text}"
 
 
 def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -92,7 +92,7 @@ async def _built(factory: AgentFactory, refusing: Any, case: Case, suite: Suite)
         return await factory.build(refusing, case)
     except InputError:
         raise
-    except Exception as error:  # the user's factory; it may raise anything
+    except (Exception, SystemExit) as error:  # the user's factory; it may raise anything
         why = f"{type(error).__name__}: {error}"
         msg = f"{suite.file}: agent {suite.agent} failed to build for case {case.id!r}: {why}"
         raise InputError(msg) from error
