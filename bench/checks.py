@@ -16,7 +16,7 @@ from workload import BROKEN, CALL_NANOUSD, CALLS, EVALUATORS, Task, case_id
 
 def check_rows(task: Task, store: str, summary: dict[str, Any]) -> dict[str, Any]:
     """Counts of the stored rows, and every difference from the planted ones as a sentence."""
-    rows = _Stored(store, summary)
+    rows = Stored(store, summary)
     failed = Counter(
         (row["case_id"], row["evaluator"])
         for row in rows.of("scores", "case_id", "evaluator", "status")
@@ -60,7 +60,7 @@ def _differs(what: str, found: Any, wanted: Any) -> str:
     return f"{what}: {str(found)[:200]}, planted {str(wanted)[:200]}"
 
 
-class _Stored:
+class Stored:
     """Rows of one committed run, by the part names in its manifest."""
 
     def __init__(self, store: str, summary: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,6 +55,7 @@ def bare(job: Job) -> dict[str, Any]:
     watch, task = Stopwatch(), job.task
     sys.path.insert(0, job.suite)
     from bench_agent import build
+
     from nightgate.adapters.scripted import ScriptedModel
     from nightgate.calls import Role, Scope, scoped
     from nightgate.cases.scripts import load_script

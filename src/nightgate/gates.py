@@ -120,6 +120,8 @@ def decide(tallies: Tallies, *, complete: bool = True) -> Decision:
     total = tallies.total()
     if not verdicts:
         reasons.append(_nothing_gates(tallies))
+    elif not (total := tallies.total()).covered:
+        reasons.append(f"nothing measured: none of {total.planned} planned cells was judged")
     elif not total.judged:
         reasons.append(f"nothing measured: none of {total.planned} cells was judged")
     if not complete:

@@ -117,7 +117,7 @@ def _custom(name: str, found: Any, params: dict[str, Any], judge: JudgeModel | N
             "let its __init__ take `model` and hand it on"
         )
         raise InputError(msg)
-    evaluator = StrandsEvaluator(name, made, judge=takes_model) if is_strands(type(made)) else made
+    evaluator = StrandsEvaluator(name, made) if is_strands(type(made)) else made
     version = getattr(evaluator, "version", None)
     if not isinstance(version, int) or not callable(getattr(evaluator, "evaluate", None)):
         msg = (

@@ -28,14 +28,12 @@ class StrandsEvaluator:
     Args:
         name: The cell's evaluator name.
         inner: The evaluator, built with a pinned model if it takes one.
-        judge: Whether it asks a model: decides whom an unusable finding is blamed on.
     """
 
     version = ADAPTER_VERSION
 
-    def __init__(self, name: str, inner: Any, *, judge: bool) -> None:
+    def __init__(self, name: str, inner: Any) -> None:
         self.name, self._inner = name, inner
-        self._blame = Blame.JUDGE if judge else Blame.EVALUATOR
 
     async def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge one trial; several findings fold into one."""
@@ -61,7 +59,7 @@ class StrandsEvaluator:
                 evaluator=self.name,
                 version=self.version,
                 status=Status.ERROR,
-                blame=self._blame,
+                blame=Blame.JUDGE,
                 reason=f"score {output.score} lies outside [0, 1]: {reason}".rstrip(": "),
                 label=label,
                 details={"raw": f"score={output.score} test_pass={output.test_pass} label={label}"},

@@ -1,0 +1,127 @@
+"""Written first, counted after: what the recorder promises when processes and stores fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from makers import a_score, a_trial
+
+from nightgate.adapters.store.memory import InMemoryStore
+from nightgate.errors import StoreError
+from nightgate.recorder import Recorder, bring_up, next_epoch, staged
+from nightgate.rows.groups import decode_group
+from nightgate.rows.records import decode_record
+from nightgate.scores import Cell
+
+
+class AwayStore(InMemoryStore):
+    """A store that can be taken away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.away = False
+
+    def create(self, key: str, data: bytes) -> None:
+        """Refuses while it is away."""
+        if self.away:
+            msg = "the store is away"
+            raise StoreError(msg)
+        super().create(key, data)
+
+
+def a_cell(trial: int = 0) -> Cell:
+    """A passed cell."""
+    return Cell(case_id="a", trial=trial, score=a_score())
+
+
+def records(store: InMemoryStore) -> list[object]:
+    """All staged records of run ``r``."""
+    return [decode_record(line) for _, data in staged(store, "r") for line in decode_group(data)]
+
+
+async def test_a_record_is_in_the_journal_when_write_returns(tmp_path: Path) -> None:
+    """A kill right after must not lose it."""
+    async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+        recorder.write(a_trial("ok"))
+
+        lines = (tmp_path / "r" / "000001-w.jsonl").read_bytes().splitlines()
+
+    assert [decode_record(line) for line in lines] == [a_trial("ok")]
+
+
+async def test_leaving_stages_everything_and_removes_the_journal(tmp_path: Path) -> None:
+    """Nothing waits for a second that never comes."""
+    store = InMemoryStore()
+
+    async with Recorder(store, "r", "w", 1, tmp_path) as recorder:
+        recorder.write(a_trial("ok"), a_cell())
+
+    assert records(store) == [a_trial("ok"), a_cell()]
+    assert not (tmp_path / "r").exists()
+
+
+async def test_records_wait_in_the_journal_while_the_store_is_away(tmp_path: Path) -> None:
+    """The run goes on; the way up is open later, at no model cost."""
+    store = AwayStore()
+    store.away = True
+    async with Recorder(store, "r", "w", 1, tmp_path) as recorder:
+        recorder.write(a_trial("ok"), a_cell())
+    assert recorder.problem == "the store is away"
+
+    store.away = False
+    brought = bring_up(store, "r", tmp_path)
+
+    assert brought == 1
+    assert records(store) == [a_trial("ok"), a_cell()]
+
+
+async def test_bringing_up_twice_changes_nothing(tmp_path: Path) -> None:
+    """A second try after a half-done first one is the normal case."""
+    store = AwayStore()
+    store.away = True
+    async with Recorder(store, "r", "w", 1, tmp_path) as recorder:
+        recorder.write(a_cell())
+    store.away = False
+    journal = tmp_path / "r" / "000001-w.jsonl"
+    kept = journal.read_bytes()
+    bring_up(store, "r", tmp_path)
+    journal.parent.mkdir(exist_ok=True)
+    journal.write_bytes(kept)
+
+    bring_up(store, "r", tmp_path)
+
+    assert records(store) == [a_cell()]
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    """A writer that was killed in mid-line has not written that record."""
+    from nightgate.rows.records import encode_record
+
+    folder = tmp_path / "r"
+    folder.mkdir()
+    whole = encode_record(a_cell())
+    (folder / "000001-w.jsonl").write_bytes(whole + b"\n" + whole[:20])
+    store = InMemoryStore()
+
+    bring_up(store, "r", tmp_path)
+
+    assert records(store) == [a_cell()]
+
+
+async def test_epochs_go_on_after_the_highest(tmp_path: Path) -> None:
+    """A resumed run must rank behind the first one."""
+    store = InMemoryStore()
+    async with Recorder(store, "r", "w", 3, tmp_path) as recorder:
+        recorder.write(a_cell())
+
+    assert next_epoch(store, "r") == 4
+
+
+async def test_a_journal_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    """Going on blind would pay for trials that nobody will ever see."""
+    with pytest.raises(OSError, match="No space left"):
+        async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+            recorder._fd, closed = __import__("os").open("/dev/full", 1), recorder._fd
+            __import__("os").close(closed)
+            recorder.write(a_cell())
