@@ -207,7 +207,7 @@ def request_of(job: Job, spool: str | None = None) -> Any:
 def _import_for_the_first_call(job: Job) -> None:
     if not job.pandas:
         sys.meta_path.insert(0, _NoPandas())
-    import pyarrow.parquet
+    import pyarrow.parquet  # noqa: F401
     import strands  # noqa: F401
 
     import nightgate.adapters.agents

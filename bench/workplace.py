@@ -71,7 +71,7 @@ def workplace(task: Task, store: str) -> Iterator[Workplace]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nightgate-bench-")))
         environ = {
             "PREFECT_HOME": str(folder / "prefect"),
-            "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parent))),
+            "PYTHONPATH": os.pathsep.join(str(HERE.parent / part) for part in ("bench", "src", ".")),
         }
         uri = str(folder / "store")
         if store == "s3":

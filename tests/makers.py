@@ -89,7 +89,7 @@ def a_trial(output: str = "", *calls: ToolCall, ending: Ending = Ending.COMPLETE
 
 def a_score(status: Status = Status.PASS, **more: Any) -> Score:
     """A finding of an evaluator called E."""
-    values: dict[str, Any] = {"evaluator": "E", "version": 1, "reason": f"it is {status.value}"}
+    values: dict[str, Any] = {"evaluator": "E", "version": 1, "reason": f"it is {status}"}
     return Score(status=status, **values | more)
 
 

@@ -124,6 +124,8 @@ class Scope:
     """Tool-use id -> the argument text as the model sent it, where it was no JSON."""
     cursors: dict[int, list[int]] = field(default_factory=dict)
     """A scripted model's place in its script: [step, tries of that step], by model identity."""
+    last_reply: str = ""
+    """What a judge said last, as it came."""
     waited_s: float = 0.0
     waiting: int = 0
     waiting_since: float = 0.0

@@ -135,7 +135,8 @@ def decide(tallies: Tallies, *, complete: bool = True) -> Decision:
     return Decision(
         run_id=plan.run_id,
         verdict=verdict,
-        exit_code=exit_code(verdict, rules),
+        # An open run was not measured to its end: no rule of the suite lets it through.
+        exit_code=exit_code(verdict, rules if complete else {}),
         evaluators=decided,
         reasons=tuple(reasons),
     )
@@ -164,7 +165,9 @@ def _evaluator(tallies: Tallies, planned: PlannedEvaluator, rules: Mapping[str, 
     for _, found in rows:
         counts += found
     per_case = [(found.passed, found.judged) for _, found in rows]
-    interval = stats.clustered_interval([pair for pair in per_case if pair[1]]) if counts.judged else None
+    # Of the same cells as the rate beside it: a required finding that did not apply is a failure in both.
+    of_rate = [(found.passed, found.passed + found.counted_failed) for _, found in rows]
+    interval = stats.clustered_interval(of_rate) if counts.judged else None
     ks = stats.pass_hat_ks(per_case, max(case.trials for case, _ in rows)) if rows else {}
     verdict, text = _verdict(planned, rows, counts, interval, rules) if gated else (None, None)
     considered = counts.planned - counts.curtailed

@@ -26,6 +26,8 @@ from nightgate.trials import Ending, Trial
 
 _JUDGE_CONTENT = frozenset({"call_cap", "exhausted_content"})
 """Model failures that are the judge's own: it answered, but nothing usable."""
+_MAX_RAW = 4_000
+"""Characters of a judge's reply that an error keeps."""
 _CALLS_A_TOOL_CALL = 3
 """Some judges ask once for each tool call of the trial: the cap on a judgement's calls grows with them."""
 
@@ -152,7 +154,8 @@ def _failed(planned: PlannedEvaluator, scope: Scope, error: BaseException) -> Sc
         return _broken(planned, Blame.INFRA, str(cause))
     blame = Blame.JUDGE if planned.kind == "judge" else Blame.EVALUATOR
     text = str(cause) if isinstance(cause, ModelCallError) else f"{type(error).__name__}: {error}"
-    return _broken(planned, blame, text)
+    raw = {"raw": scope.last_reply[:_MAX_RAW]} if blame is Blame.JUDGE and scope.last_reply else {}
+    return replace(_broken(planned, blame, text), details=raw)
 
 
 def _folded(planned: PlannedEvaluator, found: Any, trial: Trial) -> Score:

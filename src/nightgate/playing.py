@@ -111,17 +111,20 @@ async def _converse(gathered: _Play, plan: Plan, case: Case, factory: AgentFacto
 async def _look_around(
     gathered: _Play, scope: Scope, ending: Ending, error: str | None
 ) -> tuple[Ending, str | None]:
-    """Read the target's state; a state() that breaks is the agent code's fault."""
+    """Read the target's state; a state() that breaks is the agent code's fault, if nothing broke before."""
     assert gathered.target is not None
+    broken: str | None = None
     try:
         gathered.state = await within(asyncio.create_task(gathered.target.state()), _STATE_S, scope)
         json.dumps(gathered.state)
     except DeadlineError:
-        return Ending.AGENT_ERROR, f"state() took longer than {_STATE_S:g} s"
+        broken = f"state() took longer than {_STATE_S:g} s"
     except Exception as raised:  # the user's code again
         gathered.state = None
-        return Ending.AGENT_ERROR, f"state() raised {type(raised).__name__}: {raised}"
-    return ending, error
+        broken = f"state() raised {type(raised).__name__}: {raised}"
+    if broken is None or ending is not Ending.COMPLETED:
+        return ending, error
+    return Ending.AGENT_ERROR, broken
 
 
 def _ended(gathered: _Play, scope: Scope) -> tuple[Ending, str | None]:

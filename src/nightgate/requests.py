@@ -43,6 +43,8 @@ class RunRequest:
     """Decimal text; None leaves it to the suite."""
     seed: int = 0
     resume: str | None = None
+    reuse: str | None = None
+    """A committed run, or ``latest``: its trials that are the same are taken over."""
     prices: str | None = None
     allow_unpriced: bool = False
     alerts: bool = True

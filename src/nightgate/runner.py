@@ -27,6 +27,9 @@ from nightgate.recorder import Recorder
 from nightgate.scores import Cell
 from nightgate.trials import Trial
 
+THREAD_PREFIX = "nightgate"
+_MOST_HUNG = 1000
+"""Threads are made when none is idle: so many may hang in tools before others have to wait for one."""
 _BACKLOG = 8
 """Finished trials waiting for judges, as a multiple of the judge window, before agents pause."""
 
@@ -112,7 +115,9 @@ def size_executor(threads: int) -> None:
     The default has six on two cores, and sync tools, sync judges and Bedrock all live in it.
     """
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(_Threads(max_workers=threads, thread_name_prefix="nightgate"))
+    loop.set_default_executor(
+        _Threads(max_workers=threads + _MOST_HUNG, thread_name_prefix=THREAD_PREFIX)
+    )
 
 
 class _Threads(ThreadPoolExecutor):
@@ -124,6 +129,10 @@ class _Threads(ThreadPoolExecutor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """As the base class."""
         return super().submit(_held, fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        """Never wait: all that a run needs was awaited, and what is left hangs in user code."""
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
 
 
 def _held(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -31,10 +31,11 @@ from nightgate.requests import RunRequest
 from nightgate.rows.keys import summary_key
 from nightgate.runner import Done, Receipt, Stop, Workshop, run_shard, size_executor
 from nightgate.scores import Cell
-from nightgate.steps import planning, reporting
+from nightgate.steps import planning, reporting, reusing
 from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.gating import gate_run
+from nightgate.steps.listing import latest
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.summaries import Summary
 from nightgate.trials import Trial
@@ -239,8 +240,9 @@ async def _furnish(
     )
     done = Done()
     epoch = 1
+    source = await asyncio.to_thread(_source, store, request, suite) if stored is None else None
     if stored is None:
-        plan = fresh
+        plan = replace(fresh, parent=source)
         await asyncio.to_thread(planning.store_plan, store, plan)
     else:
         plan = stored
@@ -254,6 +256,8 @@ async def _furnish(
     relay.recorder = await stack.enter_async_context(recorder)
     meter.retries_left = max(LEAST_RETRIES, RETRIES_A_TRIAL * plan.trial_count)
     progress.on_plan(plan)
+    if source is not None:
+        done = await asyncio.to_thread(_take_over, store, source, plan, recorder)
     shop = Workshop(
         plan=plan,
         suite=suite,
@@ -304,6 +308,29 @@ def _done(found: Collected) -> Done:
         cells=frozenset(found.cells),
         plays=dict(found.plays),
     )
+
+
+def _source(store: Store, request: RunRequest, suite: Suite) -> str | None:
+    """The run that ``--reuse`` means; ``latest`` is this suite's."""
+    if request.reuse is None or request.reuse != "latest":
+        return request.reuse
+    return latest(store, suite.suite)
+
+
+def _take_over(store: Store, source: str, plan: Plan, recorder: Recorder) -> Done:
+    """Record the trials that another run paid for; they are this run's from here on."""
+    trials: dict[tuple[str, int], Callable[[], Trial]] = {}
+    cells: set[tuple[str, int, str]] = set()
+    for taken in reusing.take(store, source, plan):
+        recorder.write(taken.trial, *taken.cells)
+        key = (taken.trial.key.case_id, taken.trial.key.trial)
+        trials[key] = _held(taken.trial)
+        cells.update((*key, cell.score.evaluator) for cell in taken.cells)
+    return Done(trials=trials, cells=frozenset(cells))
+
+
+def _held(trial: Trial) -> Callable[[], Trial]:
+    return lambda: trial
 
 
 def _refuse_personas(suite: Suite) -> None:

@@ -9,19 +9,18 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from live.onecase import Ran, run_one, write_suite
 from live.openai_standin import Cut, Garbage, Late, Page, Refuse, Say, Standin, Step, openai_standin
-from live.readers import Row, outcomes, rows
+from live.readers import outcomes, rows
+from nightgate.wiring import Progress
 from servers import free_ports
 from shell import nightgate
-
-from nightgate.requests import RunRequest
-from nightgate.wiring import Progress, run_request
 
 pytestmark = pytest.mark.server
 
@@ -47,60 +46,9 @@ def standin(server: Standin, monkeypatch: pytest.MonkeyPatch) -> Standin:
     return server
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """One finished run of the one-case suite."""
-
-    summary: Mapping[str, Any]
-    trials: list[Row]
-    scores: list[Row]
-    calls: list[Row]
-
-    @property
-    def ending(self) -> str:
-        (trial,) = self.trials
-        return str(trial["ending"])
-
-    @property
-    def status(self) -> tuple[str, str | None]:
-        """Status and blame of the only cell."""
-        (score,) = self.scores
-        return score["status"], score["blame"]
-
-
-def a_suite(
-    folder: Path, *, evaluators: str = "", expect: str = "answer: {contains: [ok]}", timeout_s: float = 60.0
-) -> Path:
-    """A suite of one case around the sample agent."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "suite.yaml").write_text(
-        f"suite: wire\nowner: us\nagent: nightgate_samples.support:build\nmodel: openai:none\njudge: openai:none\n"
-        f"timeout_s: {timeout_s}\n{evaluators}"
-    )
-    (folder / "cases.yaml").write_text(
-        "cases:\n- id: one\n  layer: behavior\n  why: Any answer will do.\n  input: May I return it?\n"
-        f"  context: {{customer_id: C-17}}\n  expect: {{{expect}}}\n"
-    )
-    return folder
-
-
-async def run(folder: Path, model: str, *, judge: str | None = None, progress: Progress | None = None, **suite: Any) -> Ran:
-    """Run the suite of one case to its committed rows."""
-    store = folder / "store"
-    values = {"store": str(store), "model": model, "judge": judge}
-    request = RunRequest.make(a_suite(folder / "wire", **suite), values)
-    finished = await run_request(request, progress)
-    return Ran(
-        summary=finished.summary.as_dict(),
-        trials=rows(store, "trials"),
-        scores=rows(store, "scores"),
-        calls=rows(store, "calls"),
-    )
-
-
 async def played(standin: Standin, folder: Path, *steps: Step, options: str = "", **suite: Any) -> Ran:
     """Run it with an agent's model that plays ``steps``."""
-    return await run(folder, standin.plays("agent", *steps, options=options), **suite)
+    return await run_one(folder, standin.plays("agent", *steps, options=options), **suite)
 
 
 # --- what goes well
@@ -112,7 +60,12 @@ async def test_tokens_latencies_and_stop_reach_the_ledger(standin: Standin, tmp_
 
     (call,) = ran.calls
     assert ran.ending == "completed"
-    assert (call["outcome"], call["stop_reason"], call["attempt"], call["late"]) == ("ok", "end_turn", 1, False)
+    assert (call["outcome"], call["stop_reason"], call["attempt"], call["late"]) == (
+        "ok",
+        "end_turn",
+        1,
+        False,
+    )
     tokens = [call[f"tokens_{kind}"] for kind in ("in", "out", "cache_read", "cache_write")]
     assert tokens == [8, 5, 4, 0]
     assert 0 < call["first_token_ms"] <= call["latency_ms"]
@@ -134,7 +87,12 @@ async def test_tool_calls_on_the_wire_are_played(standin: Standin, tmp_path: Pat
     (trial,) = ran.trials
     (tool,) = json.loads(trial["tool_calls"])
     assert (tool["name"], tool["arguments"], tool["status"]) == ("search_kb", {"query": "refund"}, "success")
-    assert (trial["ending"], trial["calls"], trial["tokens_in"], trial["tokens_out"]) == ("completed", 2, 24, 10)
+    assert (trial["ending"], trial["calls"], trial["tokens_in"], trial["tokens_out"]) == (
+        "completed",
+        2,
+        24,
+        10,
+    )
 
 
 async def test_tokens_that_nobody_reported_are_unknown_not_zero(standin: Standin, tmp_path: Path) -> None:
@@ -228,7 +186,7 @@ async def test_a_silent_provider_times_out_and_is_tried_again(
 async def test_nobody_listening_is_a_disconnect(standin: Standin, tmp_path: Path) -> None:
     """The likeliest fault of all on a developer's machine."""
     (port,) = free_ports(1)
-    ran = await run(tmp_path, f"openai:agent?base_url=http://127.0.0.1:{port}/v1")
+    ran = await run_one(tmp_path, f"openai:agent?base_url=http://127.0.0.1:{port}/v1")
 
     assert (ran.ending, ran.status) == ("infra_error", ("error", "infra"))
     assert outcomes(ran.calls) == ["disconnect"] * TRIES
@@ -260,7 +218,9 @@ async def test_a_fault_that_waiting_does_not_cure_is_not_repeated(
 
 async def test_an_overflowing_context_is_the_agents_own_fault(standin: Standin, tmp_path: Path) -> None:
     """It sent too much; the provider is well."""
-    overflow = Refuse(status=400, code="context_length_exceeded", message="maximum context length is 8 tokens")
+    overflow = Refuse(
+        status=400, code="context_length_exceeded", message="maximum context length is 8 tokens"
+    )
     ran = await played(standin, tmp_path, overflow)
 
     assert (ran.ending, ran.status) == ("agent_error", ("fail", "agent"))
@@ -307,13 +267,10 @@ HELPFUL = "evaluators: {HelpfulnessEvaluator: {threshold: 0.5}}\n"
 
 async def judged(standin: Standin, folder: Path, *steps: Step, **suite: Any) -> Ran:
     """Run a suite with one judge's cell, whose judge plays ``steps``."""
-    return await run(
-        folder, standin.plays("agent", Say()), judge=standin.plays("judge", *steps), **({"expect": CRITERION} | suite)
+    judge = standin.plays("judge", *steps)
+    return await run_one(
+        folder, standin.plays("agent", Say()), judge=judge, **({"expect": CRITERION} | suite)
     )
-
-
-def by_judge(ran: Ran) -> Sequence[Row]:
-    return [call for call in ran.calls if call["role"] == "judge"]
 
 
 async def test_a_judge_that_never_fills_its_form_ends_at_the_cap(standin: Standin, tmp_path: Path) -> None:
@@ -323,19 +280,21 @@ async def test_a_judge_that_never_fills_its_form_ends_at_the_cap(standin: Standi
 
     assert ran.ending == "completed"
     assert ran.status == ("error", "judge")
-    assert len(by_judge(ran)) == standin.asked("judge") == JUDGE_CALLS
+    assert len(ran.judge_calls) == standin.asked("judge") == JUDGE_CALLS
     assert "cap" in ran.scores[0]["reason"]
     assert ran.scores[0]["tokens_in"] == 12 * JUDGE_CALLS
     assert ran.summary["exit_code"] == 3
 
 
-async def test_a_judge_that_talks_instead_of_rating_is_an_error_of_its_own(standin: Standin, tmp_path: Path) -> None:
+async def test_a_judge_that_talks_instead_of_rating_is_an_error_of_its_own(
+    standin: Standin, tmp_path: Path
+) -> None:
     """No form, no verdict: never a pass by accident."""
     ran = await judged(standin, tmp_path, Say(text="Very helpful"), evaluators=HELPFUL, expect="")
 
     assert ran.status == ("error", "judge")
     assert ran.scores[0]["score"] is None
-    assert len(by_judge(ran)) == standin.asked("judge")
+    assert len(ran.judge_calls) == standin.asked("judge")
 
 
 async def test_a_judge_that_is_cut_short_is_an_error_of_its_own(standin: Standin, tmp_path: Path) -> None:
@@ -353,7 +312,7 @@ async def test_an_unusable_criterion_reply_keeps_its_raw_text(standin: Standin, 
 
     assert ran.status == ("error", "judge")
     assert json.loads(ran.scores[0]["details"]) == {"raw": "yes, I think so"}
-    assert len(by_judge(ran)) == 2
+    assert len(ran.judge_calls) == 2
 
 
 async def test_a_usable_reply_at_the_second_asking_counts(standin: Standin, tmp_path: Path) -> None:
@@ -371,7 +330,7 @@ async def test_a_judge_that_is_down_is_blamed_on_the_infrastructure_and_reruns_n
     ran = await judged(standin, tmp_path, Refuse(status=503))
 
     assert ran.status == ("error", "infra")
-    assert outcomes(list(by_judge(ran))) == ["server_error"] * TRIES
+    assert outcomes(ran.judge_calls) == ["server_error"] * TRIES
     assert standin.asked("agent") == 1
 
 
@@ -389,14 +348,15 @@ def test_a_missing_key_is_found_without_asking_anybody(
     env = {"OPENAI_API_KEY": key, "HTTP_PROXY": standin.url.removesuffix("/v1"), "NO_PROXY": ""}
     env |= {name.lower(): value for name, value in env.items()}
     ran = nightgate(
-        *("run", a_suite(tmp_path / "wire"), "--store", tmp_path / "store", "--json", "-"),
+        *("run", write_suite(tmp_path / "wire"), "--store", tmp_path / "store", "--json", "-"),
         *("--model", "openai:elsewhere?base_url=http://models.nightgate.invalid/v1"),
         env=env,
     )
 
     assert ran.code == 3, ran.err
     assert standin.asked("elsewhere") == asked
-    assert outcomes(rows(tmp_path / "store", "calls")) == [outcome]
+    (call,) = rows(tmp_path / "store", "calls")
+    assert (call["outcome"], call["cost_nanousd"]) == (outcome, 0)
     (trial,) = rows(tmp_path / "store", "trials")
     assert trial["ending"] == "infra_error"
     assert ("OPENAI_API_KEY" in trial["error"]) is not bool(key)

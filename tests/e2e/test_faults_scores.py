@@ -16,7 +16,9 @@ from nightgate.testing import InMemoryStore
 SCORES = ("0.9", "0.8", "nan", "0.85")
 
 
-def graded(tmp_path: Path, use: str, scores: tuple[Any, ...] = SCORES, **more: Any) -> tuple[dict[str, Any], Any]:
+def graded(
+    tmp_path: Path, use: str, scores: tuple[Any, ...] = SCORES, **more: Any
+) -> tuple[dict[str, Any], Any]:
     """A suite whose evaluator returns the scores, one a case, and calls each of them passed."""
     cases = [a_case(f"c{i}", context={"score": score}, expect={}) for i, score in enumerate(scores)]
     evaluators = {"Graded": {"use": f"fault_evaluators:{use}", "threshold": 0.7}}
@@ -33,7 +35,12 @@ def test_a_nan_score_is_an_error_and_touches_no_mean(tmp_path: Path, use: str) -
     assert (found["passed"], found["error"], found["planned"], found["coverage"]) == (3, 1, 4, 0.75)
     assert found["mean_score"] == pytest.approx(0.85)
     third = next(row for row in rows(store, "scores") if row["case_id"] == "c2")
-    assert (third["status"], third["blame"], third["score"], third["passed"]) == ("error", "judge", None, None)
+    assert (third["status"], third["blame"], third["score"], third["passed"]) == (
+        "error",
+        "judge",
+        None,
+        None,
+    )
     assert "nan" in json.loads(third["details"])["raw"]
 
 

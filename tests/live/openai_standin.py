@@ -207,7 +207,9 @@ class Standin:
 class Wire:
     """One response being written."""
 
-    def __init__(self, handler: http.server.BaseHTTPRequestHandler, standin: Standin, model: str, number: int) -> None:
+    def __init__(
+        self, handler: http.server.BaseHTTPRequestHandler, standin: Standin, model: str, number: int
+    ) -> None:
         self._handler, self._standin, self._model, self.number = handler, standin, model, number
         self._begun = False
 

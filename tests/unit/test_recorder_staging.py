@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from makers import a_trial
 
+from makers import a_trial
 from nightgate import recorder
 from nightgate.adapters.store.folder import FolderStore
 from nightgate.errors import StoreError
@@ -56,7 +56,7 @@ def lines(store: FolderStore) -> int:
 async def test_records_written_while_a_group_is_on_its_way_do_not_strand_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that ended within a slow flush once stayed open: its last group took the name of the one in flight."""
+    """A run that ended within a slow flush once stayed open: two groups wanted one name."""
     monkeypatch.setattr(recorder, "GROUP_AGE_S", 0.01)
     store = OvertakenStore(tmp_path / "store")
 

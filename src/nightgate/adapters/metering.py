@@ -163,6 +163,8 @@ class _MeteredCall:
                 # A refusal by the budget stands: a smaller call may still pass, the trial is not whole.
                 scope.fatal = scope.fatal if isinstance(scope.fatal, BudgetError) else None
                 self.limiter.succeeded()
+                if scope.role is Role.JUDGE:
+                    scope.last_reply = reply.text
                 return reply.events
             assert error is not None
             may_retry = call.outcome.transient and attempt < policy.attempts and not scope.closed
@@ -266,9 +268,9 @@ class _MeteredCall:
         usage = reply.usage
         # An attempt that was refused before a token flowed cost nothing; one that broke in mid-stream
         # or was cut off by us cost something that nobody told us.
-        if usage is None and outcome not in _BILLED and not reply.events:
-            usage = Usage()
-        cost = self._cost(usage)
+        refused = usage is None and outcome not in _BILLED and not reply.events
+        usage = Usage() if refused else usage
+        cost = 0 if refused else self._cost(usage)
         return Call(
             call_id=start.call_id,
             run_id=start.run_id,

@@ -27,6 +27,7 @@ class Reply:
     stop_reason: str | None = None
     first_token_ms: float | None = None
     _sent: dict[str, list[str]] = field(default_factory=dict)
+    _text: list[str] = field(default_factory=list)
     _tool: str | None = None
 
     def take(self, event: Any, elapsed_ms: float) -> None:
@@ -49,9 +50,15 @@ class Reply:
             self.usage = self.normalise(event["metadata"]["usage"])
 
     def _piece(self, delta: Mapping[str, Any]) -> None:
-        if self._tool is not None:
-            piece = delta.get("toolUse", {}).get("input", "")
-            self._sent[self._tool].append(piece if isinstance(piece, str) else str(piece))
+        piece = delta.get("text") or delta.get("toolUse", {}).get("input", "")
+        self._text.append(piece if isinstance(piece, str) else str(piece))
+        if self._tool is not None and "toolUse" in delta:
+            self._sent[self._tool].append(self._text[-1])
+
+    @property
+    def text(self) -> str:
+        """All that was said: texts and the arguments of tools."""
+        return "".join(self._text)
 
     @property
     def odd_arguments(self) -> dict[str, str]:

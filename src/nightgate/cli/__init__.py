@@ -6,7 +6,11 @@ command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Sequence
 
@@ -25,6 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return ExitCode.OK
+    code = _answer(args)
+    return code if argv is not None else _left(code)
+
+
+def _answer(args: argparse.Namespace) -> int:
+    """What the command answers, whatever happens in it."""
     try:
         return int(args.handler(args))
     except NightgateError as error:
@@ -42,6 +52,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Exception, SystemExit) as error:  # left alone it would answer 1, which says that the gate failed
         print(_redacted(traceback.format_exc()), file=sys.stderr)
         return _stopped(f"stopped by {type(error).__name__}: nothing is decided; a run goes on with --resume")
+
+
+def _left(code: int) -> int:
+    """The code, at once where a tool still hangs in a thread: Python would wait for it for ever."""
+    deadline = time.monotonic() + 1.0
+    for thread in threading.enumerate():
+        if thread.name.startswith("nightgate"):
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+    return code
 
 
 def _stopped(why: str) -> int:

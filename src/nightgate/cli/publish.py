@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from nightgate.cli.output import people, write_json
-from nightgate.cli.stores import store_of
+from nightgate.cli.stores import resolve_run, store_of
 from nightgate.errors import ExitCode
-from nightgate.requests import RunRequest, default_store
+from nightgate.requests import RunRequest
 
 
 def run(args: argparse.Namespace) -> int:
@@ -19,11 +18,12 @@ def run(args: argparse.Namespace) -> int:
     from nightgate.steps.reading import load_plan
 
     store = store_of(args)
-    load_plan(store, args.run)
-    spool = RunRequest(suite="", store=args.store or default_store(), spool=args.spool).spool_folder
-    brought = bring_up(store, args.run, Path(spool))
-    finished = finish_run(store, args.run)
-    print(f"brought up {brought} journals of run {args.run}", file=people(args.json))
+    run_id = load_plan(store, resolve_run(store, args.run)).run_id
+    # Looked up as the run looked it up, settings of the environment included.
+    spool = RunRequest.make("", {"store": args.store, "spool": args.spool}).spool_folder
+    brought = bring_up(store, run_id, spool)
+    finished = finish_run(store, run_id)
+    print(f"brought up {brought} journals of run {run_id}", file=people(args.json))
     print(render(finished.summary.as_dict()), file=people(args.json))
     write_json(finished.summary.as_dict(), args.json)
     return ExitCode.OK if finished.summary.complete else ExitCode.INCONCLUSIVE

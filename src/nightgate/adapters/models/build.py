@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,7 @@ def _scripted(spec: ModelSpec, _: dict[str, Any], script_dirs: Sequence[Path]) -
 def _bedrock(spec: ModelSpec, parameters: dict[str, Any], _: Sequence[Path]) -> Any:
     import boto3
     from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ProfileNotFound
     from strands.models.bedrock import BedrockModel
 
     config = Config(
@@ -176,17 +178,30 @@ def _bedrock(spec: ModelSpec, parameters: dict[str, Any], _: Sequence[Path]) -> 
         connect_timeout=CONNECT_TIMEOUT_S,
         max_pool_connections=MAX_CONNECTIONS,
     )
-    region = spec.options.get("region")
-    session = boto3.Session(region_name=region)
-    local = spec.base_url is not None and on_loopback(spec.base_url)
-    if local and session.get_credentials() is None:
-        session = boto3.Session(_PLACEHOLDER, _PLACEHOLDER, region_name=region)
     named, rest = _split(parameters, BedrockModel.BedrockConfig)
     if rest:
         named["additional_request_fields"] = {**named.get("additional_request_fields", {}), **rest}
-    return BedrockModel(
-        boto_session=session, boto_client_config=config, endpoint_url=spec.base_url, model_id=spec.id, **named
-    )
+
+    def model(session: Any) -> Any:
+        return BedrockModel(
+            boto_session=session,
+            boto_client_config=config,
+            endpoint_url=spec.base_url,
+            model_id=spec.id,
+            **named,
+        )
+
+    region = spec.options.get("region")
+    keyless = partial(boto3.Session, _PLACEHOLDER, _PLACEHOLDER, region_name=region)
+    try:
+        session = boto3.Session(region_name=region)
+        local = spec.base_url is not None and on_loopback(spec.base_url)
+        return model(keyless() if local and session.get_credentials() is None else session)
+    except BotoCoreError as error:
+        if isinstance(error, ProfileNotFound) or _missing_aws(spec) is None:
+            raise InputError(f"model {spec}: {error}; check the AWS_* variables and ~/.aws/config") from error
+        # A server on this machine wants none; elsewhere ``check_credentials`` says so before each call.
+        return model(keyless())
 
 
 def _client_args(spec: ModelSpec, variable: str) -> dict[str, Any]:

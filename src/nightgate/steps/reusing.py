@@ -1,0 +1,98 @@
+"""Trials taken over from a committed run: paid once, judged again only where the judge changed.
+
+Owns what "the same" means (contract, section 7): case hash, trial number and agent fingerprint for
+a trial; evaluator version and judge fingerprint besides for a finding. What ended by the
+infrastructure's fault is never taken over. Knows no adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nightgate.errors import InputError
+from nightgate.plans import Plan
+from nightgate.ports import Store
+from nightgate.rows import keys
+from nightgate.rows.facts import cell_from_row, trial_from_row
+from nightgate.rows.manifests import Manifest
+from nightgate.scores import Cell, Status
+from nightgate.steps.reading import load_plan, manifest_of, rows_of
+from nightgate.trials import Ending, Trial
+
+_AGAIN = frozenset({Ending.INFRA_ERROR, Ending.SIMULATOR_ERROR, Ending.CANCELLED, Ending.NOT_RUN})
+_FOUND = frozenset({Status.PASS, Status.FAIL, Status.MEASURED, Status.NOT_APPLICABLE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A trial of another run, as a record of this one, with the findings that still hold."""
+
+    trial: Trial
+    cells: tuple[Cell, ...]
+
+
+def take(store: Store, source: str, plan: Plan) -> Iterator[Taken]:
+    """What a new run need not play again.
+
+    Args:
+        store: Where both runs lie.
+        source: The run to take from.
+        plan: The new run.
+
+    Raises:
+        InputError: If the source is of another suite or still open.
+        DamagedError: If its rows are not those that were committed.
+    """
+    old = load_plan(store, source)
+    manifest = manifest_of(store, old)
+    if old.suite != plan.suite or manifest is None:
+        why = f"is a run of suite {old.suite!r}" if old.suite != plan.suite else "is open: resume it first"
+        msg = f"--reuse {source}: it {why}; only committed runs of suite {plan.suite!r} can be taken over"
+        raise InputError(msg)
+    found = _cells(store, manifest, plan)
+    wanted = {case.case_id: case for case in plan.cases}
+    spoken = _transcripts(store, manifest)
+    for row in rows_of(store, manifest, keys.TRIALS):
+        case = wanted.get(row["case_id"])
+        if case is None or row["trial"] >= case.trials or Ending(row["ending"]) in _AGAIN:
+            continue
+        if (row["case_hash"], row["agent_fingerprint"]) != (case.case_hash, case.agent_fingerprint):
+            continue
+        trial = trial_from_row(row, spoken.get(row["transcript"] or ""))
+        yield Taken(
+            trial=replace(
+                trial,
+                key=replace(trial.key, run_id=plan.run_id),
+                attempt=1,
+                reused_from=trial.reused_from or source,
+            ),
+            cells=tuple(found.get((row["case_id"], row["trial"]), ())),
+        )
+
+
+def _cells(store: Store, manifest: Manifest, plan: Plan) -> dict[tuple[str, int], list[Cell]]:
+    """Findings that still hold, by trial."""
+    planned = {e.name: e for e in plan.evaluators}
+    found: dict[tuple[str, int], list[Cell]] = {}
+    for row in rows_of(store, manifest, keys.SCORES):
+        evaluator = planned.get(row["evaluator"])
+        if evaluator is None or Status(row["status"]) not in _FOUND:
+            continue
+        identity = (row["evaluator_version"], row["judge_fingerprint"])
+        if identity == (evaluator.version, evaluator.judge_fingerprint):
+            cell = replace(cell_from_row(row), attempt=1)
+            found.setdefault((row["case_id"], row["trial"]), []).append(cell)
+    return found
+
+
+def _transcripts(store: Store, manifest: Manifest) -> Mapping[str, dict[str, Any]]:
+    """Transcript rows by reference."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in manifest.of(keys.TRANSCRIPTS):
+        name = part.key.rsplit("/", 1)[-1]
+        only = replace(manifest, parts=(part,))
+        for number, row in enumerate(rows_of(store, only, keys.TRANSCRIPTS)):
+            found[f"{name}#{number}"] = row
+    return found
