@@ -26,6 +26,8 @@ pytestmark = pytest.mark.live
 SUITE = Path(__file__).parent / "suite"
 EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
 JUDGE_CALLS = 6
+VERDICTS = ("pass", "fail", "not_applicable")
+CELL = ("case_id", "trial", "evaluator")
 TURN_END = ["<|im_end|>", "\n"]
 """Where the base model, which knows no end of a turn, is made to stop: it can then complete an answer."""
 HELPFULNESS = [
@@ -50,7 +52,6 @@ FORM = {
 class Run:
     """One run by the command line: its exit, its summary, its rows, and the server's own count."""
 
-    name: str
     code: int
     summary: Mapping[str, Any]
     plan: Mapping[str, Any]
@@ -73,17 +74,17 @@ def count(gemma: LanguageModel) -> dict[str, int]:
     return {"in": figures["llamacpp:prompt_tokens_total"], "out": figures["llamacpp:tokens_predicted_total"]}
 
 
-def run(name: str, gemma: LanguageModel, folder: Path, *arguments: str | Path) -> Run:
+def run(gemma: LanguageModel, folder: Path, suite: Path, *arguments: str, model: str, judge: str = "") -> Run:
     """Run the command line to its committed rows."""
+    arguments += ("--model", model, *(("--judge", judge) if judge else ()))
     store = folder / "store"
     before = count(gemma)
     # No key is set: a server on loopback needs none.
-    ran = nightgate("run", *arguments, "--store", store, "--json", "-", env={"OPENAI_API_KEY": ""})
+    ran = nightgate("run", suite, *arguments, "--store", store, "--json", "-", env={"OPENAI_API_KEY": ""})
     after = count(gemma)
     assert ran.out, ran.err
     (plan,) = [json.loads(path.read_text()) for path in store.glob("runs/*/plan.json")]
     return Run(
-        name=name,
         code=ran.code,
         summary=ran.json,
         plan=plan,
@@ -98,8 +99,7 @@ def run(name: str, gemma: LanguageModel, folder: Path, *arguments: str | Path) -
 def support(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two cases of the sample suite, each played twice; the judges are scripted."""
     folder = tmp_path_factory.mktemp("support")
-    model = gemma.spec()
-    return run("support", gemma, folder, SUPPORT, "--case", "refund-*", "--trials", "2", "--model", model)
+    return run(gemma, folder, SUPPORT, "--case", "refund-*", "--trials", "2", model=gemma.spec())
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +126,7 @@ def filling(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> R
 def cut(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """No answer has room: eight tokens."""
     model = gemma.spec(max_tokens=8)
-    return run("cut", gemma, tmp_path_factory.mktemp("cut"), SUITE, "--model", model, "--judge", model)
+    return run(gemma, tmp_path_factory.mktemp("cut"), SUITE, model=model, judge=model)
 
 
 @pytest.fixture(scope="session")
@@ -139,7 +139,7 @@ def hurried(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> R
         text = path.read_text(encoding="utf-8")
         (suite / path.name).write_text(text.replace("timeout_s: 20", "timeout_s: 1"), encoding="utf-8")
     model = gemma.spec(max_tokens=192)
-    return run("hurried", gemma, folder, suite, "--case", "refund", "--model", model, "--judge", model)
+    return run(gemma, folder, suite, "--case", "refund", model=model, judge=model)
 
 
 @pytest.fixture(params=["support", "talking", "filling", "cut", "hurried"])
@@ -181,14 +181,23 @@ def test_every_trial_ends_as_one_of_the_nine(any_run: Run) -> None:
 
 
 def test_every_answered_call_has_its_tokens_and_its_times(any_run: Run) -> None:
-    """Real ones: the first token comes before the last."""
+    """Real ones: the first token comes before the last, or never."""
     answered = [call for call in any_run.calls if call["outcome"] == "ok" and "gemma" in call["model"]]
     assert answered
     for call in answered:
         assert call["tokens_in"] + call["tokens_cache_read"] > 0
         assert call["tokens_out"] > 0
-        assert 0 < call["first_token_ms"] <= call["latency_ms"]
+        assert call["latency_ms"] > 0
         assert call["cost_nanousd"] == 0
+        if call["first_token_ms"] is not None:
+            assert 0 < call["first_token_ms"] <= call["latency_ms"]
+        else:
+            # It stopped at once, as this model likes to: no token of its answer ever came.
+            (trial,) = [
+                t for t in any_run.trials if (t["case_id"], t["trial"]) == (call["case_id"], call["trial"])
+            ]
+            assert (call["role"], trial["output"]) == ("agent", "")
+    assert any(call["first_token_ms"] is not None for call in answered)
 
 
 def test_the_ledger_agrees_with_what_the_server_counted(any_run: Run) -> None:
@@ -228,17 +237,12 @@ def test_no_judge_passes_by_accident(any_run: Run) -> None:
     """A verdict has a label of its scale; anything else is an error, with no score, at most at the cap."""
     scales = {"Criterion:polite": {"yes", "no", "cannot_tell"}, "HelpfulnessEvaluator": set(HELPFULNESS)}
     for row in any_run.scores:
-        calls = [
-            call
-            for call in any_run.by("judge")
-            if (call["case_id"], call["trial"], call["evaluator"])
-            == (row["case_id"], row["trial"], row["evaluator"])
-        ]
-        assert len([call for call in calls if call["outcome"] == "ok"]) <= JUDGE_CALLS
+        calls = [call for call in any_run.by("judge") if all(call[name] == row[name] for name in CELL)]
+        assert sum(call["outcome"] == "ok" for call in calls) <= JUDGE_CALLS
         if row["evaluator"] not in scales or row["blame"] == "agent":
             continue
         assert calls
-        if row["status"] in ("pass", "fail", "not_applicable"):
+        if row["status"] in VERDICTS:
             assert row["label"] in scales[row["evaluator"]]
             assert row["blame"] is None
         else:
@@ -280,12 +284,15 @@ def test_an_answer_after_the_deadline_is_dropped_and_booked(hurried: Run) -> Non
 def test_completed_trials_are_judged_by_the_same_small_model(filling: Run) -> None:
     """Held to a form, it gives verdicts; they are worth nothing, and they are typed and paid for."""
     completed = {trial["case_id"] for trial in filling.trials if trial["ending"] == "completed"}
-    assert completed
-    for row in filling.scores:
-        if row["case_id"] in completed and row["evaluator"] != "ToolPolicy":
-            assert row["status"] in ("pass", "fail", "not_applicable"), row["reason"]
-            assert row["tokens_out"] > 0
-            assert row["judge_model"].startswith("openai:gemma")
+    judged = [
+        row for row in filling.scores if row["case_id"] in completed and row["evaluator"] != "ToolPolicy"
+    ]
+    assert any(row["status"] in VERDICTS for row in judged)
+    for row in judged:
+        # On a busy machine one may run out of time; none may be unusable.
+        assert row["status"] in VERDICTS or row["blame"] == "infra", row["reason"]
+        assert row["tokens_out"] > 0
+        assert row["judge_model"].startswith("openai:gemma")
 
 
 def test_a_judge_without_a_form_is_heard_and_typed(talking: Run) -> None:

@@ -1,7 +1,5 @@
 """``python -m nightgate.cli``."""
 
-import sys
+from nightgate.cli import entry
 
-from nightgate.cli import main
-
-sys.exit(main())
+entry()

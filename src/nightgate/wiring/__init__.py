@@ -1,0 +1,165 @@
+"""Adapters and steps put together: the Python surface, and what flows and commands call.
+
+Owns the whole pipeline without a server (``run_suite``); the flows call the same pieces one by one.
+Knows no command line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nightgate.adapters.store import open_store
+from nightgate.cases import Suite
+from nightgate.errors import StoreError
+from nightgate.gates import Decision
+from nightgate.plans import new_run_id
+from nightgate.ports import Clock, Store
+from nightgate.requests import RunRequest
+from nightgate.rows.keys import summary_key
+from nightgate.steps import reporting
+from nightgate.steps.finishing import Finished, finish_run
+from nightgate.steps.gating import gate_run
+from nightgate.summaries import Summary
+from nightgate.wiring.rooms import (
+    Progress,
+    Room,
+    open_room,
+    room_here,
+    room_of,
+    stopping_on_signals,
+    work,
+)
+
+__all__ = [
+    "Progress",
+    "Room",
+    "RunRequest",
+    "finish",
+    "gate",
+    "headline",
+    "named",
+    "open_room",
+    "open_store",
+    "preflight",
+    "room_of",
+    "run_request",
+    "run_suite",
+    "stopping_on_signals",
+    "stored_summary",
+    "work",
+]
+
+
+async def run_request(
+    request: RunRequest,
+    progress: Progress | None = None,
+    *,
+    suite: Suite | None = None,
+    store: Store | None = None,
+    clock: Clock | None = None,
+) -> Finished:
+    """The whole pipeline in this process: plan, shards, finish, gate. Arguments as ``open_room``'s."""
+    room = await open_room(request, progress, suite=suite, store=store, clock=clock)
+    with stopping_on_signals(room.plan.run_id):
+        try:
+            await asyncio.gather(*(work(room, index) for index in range(len(room.shards))))
+        except BaseException:
+            await room.close()
+            raise
+        return await room.finish()
+
+
+async def finish(request: RunRequest, run_id: str) -> Finished:
+    """Finish a run from its room in this process, or from the store alone."""
+    room = room_here(run_id)
+    if room is not None:
+        return await room.finish()
+    store = await asyncio.to_thread(open_store, request.store)
+    return await asyncio.to_thread(finish_run, store, run_id)
+
+
+def named(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Flow parameters with their run id fixed, so that the run can be found whatever happens to it."""
+    request = RunRequest.of_parameters(parameters)
+    if request.run_id is None and request.resume is None:
+        suite = Path(request.suite).resolve().name.lower()
+        slug = (
+            "".join(char if char.isascii() and char.isalnum() else "-" for char in suite).strip("-")
+            or "suite"
+        )
+        request = request.named(new_run_id(slug, datetime.now(UTC), secrets.token_hex(3)))
+    return request.parameters()
+
+
+async def headline(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The headline of a run from its stored summary; inconclusive when it has none."""
+    document = await stored_summary(parameters)
+    return reporting.headline(Summary(document)) if "evaluators" in document else document
+
+
+async def stored_summary(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole summary document of a run; a headline where it left none."""
+    request = RunRequest.of_parameters(parameters)
+    run_id = request.resume or request.run_id
+    store = await asyncio.to_thread(open_store, request.store)
+    try:
+        document: dict[str, Any] = json.loads(await asyncio.to_thread(store.read, summary_key(run_id or "")))
+    except StoreError as error:
+        return reporting.broken(request.suite, run_id, str(error))
+    return document
+
+
+async def preflight(request: RunRequest) -> None:
+    """Check all that a run checks before it spends anything, and leave nothing behind.
+
+    Raises:
+        InputError: As the run would.
+    """
+    with tempfile.TemporaryDirectory() as spool:
+        room = await open_room(replace(request, store=spool, spool=spool, run_id=None, resume=None))
+        await room.close()
+    store = await asyncio.to_thread(open_store, request.store)
+    await asyncio.to_thread(store.find, "manifests/")
+
+
+async def run_suite(suite: str | Path | Suite, *, store: str | Store, **options: Any) -> Summary:
+    """Run a suite in this process; no Prefect, the same results.
+
+    Args:
+        suite: Its folder, or a loaded suite.
+        store: A folder or ``s3://bucket/prefix``.
+        **options: As the command line's: ``model``, ``judge``, ``trials``, ``case``, ``run_id``,
+            ``concurrency``, ``budget_usd`` and so on; ``clock`` fixes the scheduled start.
+
+    Returns:
+        The summary; ``.as_dict()`` is the JSON document.
+
+    Raises:
+        InputError: Before anything was spent.
+    """
+    loaded = suite if isinstance(suite, Suite) else None
+    path = suite.path if isinstance(suite, Suite) else Path(suite)
+    uri = store if isinstance(store, str) else store.uri
+    clock: Clock | None = options.pop("clock", None)
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+    request = RunRequest.make(path, {"store": uri, **_texts(values)})
+    opened = None if isinstance(store, str) else store
+    finished = await run_request(request, suite=loaded, store=opened, clock=clock)
+    return finished.summary
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: str(v) if k == "budget_usd" and v is not None else v for k, v in values.items()}
+
+
+def gate(store: str | Store, run_id: str) -> Decision:
+    """Decide on a stored run again."""
+    return gate_run(open_store(store) if isinstance(store, str) else store, run_id)

@@ -1,0 +1,274 @@
+"""What a room is furnished with: models, evaluators, agents, a plan, a recorder.
+
+Owns the order of the checks that come before the first call, and which adapter fills which port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from nightgate.calls import Call, CallStart, Role
+from nightgate.cases import Suite
+from nightgate.errors import InputError, UnpricedError
+from nightgate.evaluators import registry
+from nightgate.evaluators.registry import Registered
+from nightgate.imports import load_object
+from nightgate.plans import Plan
+from nightgate.ports import Store
+from nightgate.prices import Budget, PriceTable
+from nightgate.recorder import Recorder, bring_up, next_epoch
+from nightgate.requests import RunRequest
+from nightgate.runner import Done, size_executor
+from nightgate.steps import planning, reusing
+from nightgate.steps.collecting import collect
+from nightgate.steps.finishing import finish_run
+from nightgate.steps.listing import latest
+from nightgate.steps.reading import load_plan, manifest_of
+from nightgate.trials import Trial
+
+LEAST_RETRIES = 200
+RETRIES_A_TRIAL = 4
+"""The run's budget of retries: a provider that is down must not be asked for ever."""
+
+JUDGE_CALLS = 6
+"""Answered calls of one judgement: a judge that keeps returning unusable output must end."""
+AGENT_CALLS = 200
+
+
+class Relay:
+    """The meter's journal: there before the recorder is, because planning makes no calls."""
+
+    recorder: Recorder | None = None
+
+    def __call__(self, record: CallStart | Call) -> None:
+        """Hand a record on."""
+        assert self.recorder is not None, "a model was called while the run was being planned"
+        self.recorder.write(record)
+
+
+@dataclass(slots=True, kw_only=True)
+class Furniture:
+    """All of a run that is there before its plan."""
+
+    request: RunRequest
+    suite: Suite
+    """Resolved: filters, models and trials of this run in place."""
+    store: Store
+    live: bool
+    prices: PriceTable
+    budget: Budget
+    relay: Relay
+    meter: Any
+    hub: Any
+    evaluators: dict[str, Registered]
+    factory: Any
+    stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where modules named in the suite are looked up first."""
+        return (self.suite.path, Path.cwd())
+
+
+def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | None) -> Furniture:
+    """Build everything that can be built without a call.
+
+    Args:
+        request: What was asked for.
+        loaded: The suite as its files have it.
+        store: The store.
+        stored: The plan that is gone on with, if any.
+
+    Raises:
+        InputError: If something cannot be built or must not run.
+    """
+    from nightgate.adapters.agents import StrandsFactory
+
+    suite = planning.resolve(loaded, request)
+    _refuse_personas(suite)
+    folders = (suite.path, Path.cwd())
+    prices = PriceTable.load(Path(request.prices) if request.prices else None)
+    budget = Budget(request.budget_nanousd(suite.budget_usd))
+    relay = Relay()
+    size_executor(2 * (request.concurrency + request.judge_concurrency) + 8)
+    meter, hub = _models(request, suite, budget, prices, relay)
+    judge = hub.judge(suite.judge) if suite.judge is not None else None
+    live = stored.live if stored is not None else planning.with_live_evaluators(suite, request)
+    evaluators = registry.build(suite, planning.planned_names(suite, live=live), judge, folders)
+    if budget.cap_nanousd and not request.allow_unpriced:
+        _refuse_unpriced(suite, hub, needs_judge=any(r.facts.kind == "judge" for r in evaluators.values()))
+    built = load_object(suite.agent, folders, what=f"{suite.file}: agent")
+    furniture = Furniture(
+        request=request,
+        suite=suite,
+        store=store,
+        live=live,
+        prices=prices,
+        budget=budget,
+        relay=relay,
+        meter=meter,
+        hub=hub,
+        evaluators=evaluators,
+        factory=StrandsFactory(built, suite.agent),
+    )
+    furniture.stack.push_async_callback(hub.close)
+    return furniture
+
+
+def _models(
+    request: RunRequest, suite: Suite, budget: Budget, prices: PriceTable, relay: Relay
+) -> tuple[Any, Any]:
+    from nightgate.adapters.hub import ModelHub
+    from nightgate.adapters.metering import Meter
+
+    meter = Meter(budget=budget, journal=relay, call_caps={Role.JUDGE: JUDGE_CALLS, Role.AGENT: AGENT_CALLS})
+    hub = ModelHub(
+        meter,
+        prices,
+        (suite.path / "scripts",),
+        in_flight=max(request.concurrency, request.judge_concurrency),
+        now=time.monotonic,
+    )
+    hub.build(suite.model, Role.AGENT)
+    return meter, hub
+
+
+async def draw_up(furniture: Furniture, now: datetime) -> Plan:
+    """The plan that this request would make today; nothing is stored.
+
+    Raises:
+        InputError: If the agent cannot be built as the contract wants it.
+    """
+    from nightgate.adapters.hub import model_identity
+    from nightgate.adapters.refusing import RefusingModel
+    from nightgate.adapters.sources import digests
+
+    suite = furniture.suite
+    sources = await asyncio.to_thread(digests, suite.fingerprint, suite.path)
+    identity = model_identity(suite.model, (suite.path / "scripts",))
+    agents = await planning.fingerprints(suite, furniture.factory, RefusingModel(), identity, sources)
+    return planning.make_plan(
+        suite,
+        furniture.request,
+        agents=agents,
+        evaluators=furniture.evaluators,
+        price_table=furniture.prices.version,
+        live=furniture.live,
+        now=now,
+    )
+
+
+async def start_anew(furniture: Furniture, fresh: Plan) -> tuple[Plan, Done]:
+    """Freeze the plan, open the recorder, take over what ``--reuse`` names.
+
+    Raises:
+        InputError: If the run id is taken, or the run to reuse cannot be.
+    """
+    store, request = furniture.store, furniture.request
+    source = request.reuse
+    if source == "latest":
+        source = await asyncio.to_thread(latest, store, furniture.suite.suite)
+    plan = replace(fresh, parent=source)
+    taken = [] if source is None else await asyncio.to_thread(_list, store, source, plan)
+    await asyncio.to_thread(planning.store_plan, store, plan)
+    recorder = await _record(furniture, plan, epoch=1)
+    return plan, _take_over(taken, recorder)
+
+
+async def go_on(furniture: Furniture, fresh: Plan, stored: Plan) -> tuple[Plan, Done]:
+    """Take up an open run: what is finished stays, what is spent counts.
+
+    Raises:
+        InputError: If the configuration has changed since.
+    """
+    store, request = furniture.store, furniture.request
+    planning.refuse_mixing(stored, fresh)
+    await asyncio.to_thread(bring_up, store, stored.run_id, request.spool_folder)
+    found = await asyncio.to_thread(collect, store, stored.run_id)
+    furniture.budget.add_spent(found.spent_nanousd)
+    epoch = await asyncio.to_thread(next_epoch, store, stored.run_id)
+    await _record(furniture, stored, epoch=epoch)
+
+    def reader(case_id: str, number: int) -> Callable[[], Trial]:
+        return lambda: found.trial(case_id, number)
+
+    done = Done(
+        trials={key: reader(*key) for key in found.trials},
+        cells=frozenset(found.cells),
+        plays=dict(found.plays),
+    )
+    return stored, done
+
+
+async def _record(furniture: Furniture, plan: Plan, *, epoch: int) -> Recorder:
+    name = f"w{secrets.token_hex(4)}"
+    recorder = Recorder(furniture.store, plan.run_id, name, epoch, furniture.request.spool_folder)
+    furniture.relay.recorder = await furniture.stack.enter_async_context(recorder)
+    furniture.meter.retries_left = max(LEAST_RETRIES, RETRIES_A_TRIAL * plan.trial_count)
+    return recorder
+
+
+def _list(store: Store, source: str, plan: Plan) -> list[reusing.Taken]:
+    return list(reusing.take(store, source, plan))
+
+
+def _take_over(taken: list[reusing.Taken], recorder: Recorder) -> Done:
+    """Record the trials that another run paid for; they are this run's from here on."""
+    trials: dict[tuple[str, int], Callable[[], Trial]] = {}
+    cells: set[tuple[str, int, str]] = set()
+    for one in taken:
+        recorder.write(one.trial, *one.cells)
+        key = (one.trial.key.case_id, one.trial.key.trial)
+        trials[key] = _held(one.trial)
+        cells.update((*key, cell.score.evaluator) for cell in one.cells)
+    return Done(trials=trials, cells=frozenset(cells))
+
+
+def _held(trial: Trial) -> Callable[[], Trial]:
+    return lambda: trial
+
+
+def stored_plan(store: Store, request: RunRequest) -> Plan | None:
+    """The plan to go on with, for ``--resume``.
+
+    Raises:
+        InputError: If that run is complete.
+    """
+    if request.resume is None:
+        return None
+    plan = load_plan(store, request.resume)
+    if manifest_of(store, plan) is not None:
+        finish_run(store, plan.run_id)  # its summary may be older than its commit
+        msg = f"run {plan.run_id} is complete: there is nothing to resume"
+        raise InputError(msg)
+    return plan
+
+
+def _refuse_personas(suite: Suite) -> None:
+    talking = [case.id for case in suite.cases if case.persona is not None]
+    if talking:
+        msg = (
+            f"{suite.file}: case {talking[0]!r} has a persona, and this version plays no conversations yet: "
+            "narrow the run with --case, --tag or --layer"
+        )
+        raise InputError(msg)
+
+
+def _refuse_unpriced(suite: Suite, hub: Any, *, needs_judge: bool) -> None:
+    """A cap over a model whose price is unknown could never bind."""
+    roles = [(suite.model, Role.AGENT)] + ([(suite.judge, Role.JUDGE)] if needs_judge and suite.judge else [])
+    for spec, role in roles:
+        if not hub.priced(spec, role):
+            msg = (
+                f"{suite.file}: the price of {role.value} model {spec!r} is unknown, no budget can hold: "
+                "add it with --prices FILE, drop the budget, or pass --allow-unpriced"
+            )
+            raise UnpricedError(msg)

@@ -1,0 +1,213 @@
+"""One room a run and process: where its shards are worked on.
+
+Owns the life of a room: opened after all checks, shared by the shards of one process, closed when
+everything is staged. Knows no command line and no Prefect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nightgate.adapters.store import open_store
+from nightgate.cases import Suite, load_suite
+from nightgate.plans import Plan, Shard, cut
+from nightgate.ports import Clock, Store
+from nightgate.requests import RunRequest
+from nightgate.runner import Done, Receipt, Stop, Workshop, run_shard
+from nightgate.scores import Cell
+from nightgate.steps import planning
+from nightgate.steps.finishing import Finished, finish_run
+from nightgate.trials import Trial
+from nightgate.wiring.furnishing import Furniture, draw_up, furnish, go_on, start_anew, stored_plan
+
+SHARD_TRIALS = 250
+"""Trials of one shard: a Prefect task run costs what several trials cost."""
+MOST_SHARDS = 64
+
+
+class SystemClock:
+    """The machine's time."""
+
+    def now(self) -> datetime:
+        """Now, in UTC with zone."""
+        return datetime.now(UTC)
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """Callbacks while shards run; called on the loop, must not block."""
+
+    on_plan: Callable[[Plan], None] = lambda _: None
+    on_trial: Callable[[Trial], None] = lambda _: None
+    on_cell: Callable[[Cell], None] = lambda _: None
+
+
+@dataclass(slots=True, kw_only=True)
+class Room:
+    """All that this process needs to work on one run."""
+
+    plan: Plan
+    shop: Workshop
+    furniture: Furniture
+    done: Done
+    shards: tuple[Shard, ...]
+    began: float
+    """Monotonic seconds at the start of the run in this process."""
+
+    @property
+    def stop(self) -> Stop:
+        """Why nothing new may start."""
+        return self.shop.stop
+
+    async def run_shard(self, index: int) -> Receipt:
+        """Play and judge a shard, then wait for calls whose trial was over before they answered."""
+        receipt = await run_shard(self.shop, self.shards[index], self.done)
+        await self.furniture.hub.settle()
+        return receipt
+
+    async def close(self) -> None:
+        """Stage what is left, close clients. Safe to call twice."""
+        _ROOMS.pop(self.plan.run_id, None)
+        if self.stop.reason == "cancelled":
+            await self.furniture.meter.abandon()
+        await self.furniture.stack.aclose()
+
+    async def finish(self) -> Finished:
+        """Close, then commit what is complete."""
+        await self.close()
+        return await asyncio.to_thread(
+            finish_run,
+            self.furniture.store,
+            self.plan.run_id,
+            stopped=self.stop.reason,
+            wall_s=time.monotonic() - self.began,
+        )
+
+
+_ROOMS: dict[str, Room] = {}
+"""Rooms of this process: the tasks of one flow share budget, limits and recorder."""
+
+
+async def open_room(
+    request: RunRequest,
+    progress: Progress | None = None,
+    *,
+    suite: Suite | None = None,
+    store: Store | None = None,
+    clock: Clock | None = None,
+) -> Room:
+    """Check everything that can be checked, plan the run (or take up a planned one), open its room.
+
+    Args:
+        request: What was asked for.
+        progress: Callbacks.
+        suite: Where it is loaded already.
+        store: Where it is open already.
+        clock: Gives the scheduled start.
+
+    Raises:
+        InputError: Before anything was spent.
+    """
+    began = time.monotonic()
+    progress = progress or Progress()
+    loaded = suite if suite is not None else await asyncio.to_thread(load_suite, request.suite)
+    if store is None:
+        store = await asyncio.to_thread(open_store, request.store)
+    stored = await asyncio.to_thread(stored_plan, store, request)
+    if stored is not None:
+        request = planning.resumed(stored, request)
+    furniture = furnish(request, loaded, store, stored)
+    try:
+        fresh = await draw_up(furniture, (clock or SystemClock()).now())
+        plan, done = await (
+            start_anew(furniture, fresh) if stored is None else go_on(furniture, fresh, stored)
+        )
+    except BaseException:
+        await furniture.stack.aclose()
+        raise
+    progress.on_plan(plan)
+    count = min(MOST_SHARDS, -(-plan.trial_count // SHARD_TRIALS))
+    room = Room(
+        plan=plan,
+        shop=_workshop(furniture, plan, progress),
+        furniture=furniture,
+        done=done,
+        shards=cut(plan, count) if plan.trial_count else (),
+        began=began,
+    )
+    _ROOMS[plan.run_id] = room
+    return room
+
+
+def _workshop(furniture: Furniture, plan: Plan, progress: Progress) -> Workshop:
+    request = furniture.request
+    assert furniture.relay.recorder is not None
+    return Workshop(
+        plan=plan,
+        suite=furniture.suite,
+        factory=furniture.factory,
+        models=furniture.hub,
+        evaluators=furniture.evaluators,
+        recorder=furniture.relay.recorder,
+        slots=asyncio.Semaphore(request.concurrency),
+        judge_slots=asyncio.Semaphore(request.judge_concurrency),
+        concurrency=request.concurrency,
+        judge_concurrency=request.judge_concurrency,
+        on_trial=progress.on_trial,
+        on_cell=progress.on_cell,
+    )
+
+
+def room_here(run_id: str) -> Room | None:
+    """The room of a run that is open in this process."""
+    return _ROOMS.get(run_id)
+
+
+async def room_of(request: RunRequest, run_id: str) -> Room:
+    """The room of a planned run in this process; opened anew in another worker."""
+    known = _ROOMS.get(run_id)
+    if known is not None and known.furniture.meter.home is asyncio.get_running_loop():
+        return known
+    return await open_room(RunRequest.of_parameters({**request.parameters(), "resume": run_id}))
+
+
+async def work(room: Room, index: int) -> Receipt:
+    """A shard that ends at once when the run is stopped by hand."""
+    shard = asyncio.create_task(room.run_shard(index))
+    stopped = asyncio.create_task(room.stop.wait_cancelled())
+    try:
+        await asyncio.wait({shard, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if shard.done():
+            return shard.result()
+        shard.cancel()
+        await asyncio.wait({shard}, timeout=5.0)
+        return Receipt(shard=index, trials=0, cells=0, stopped="cancelled", staged=None)
+    finally:
+        stopped.cancel()
+        shard.cancel()
+
+
+@contextlib.contextmanager
+def stopping_on_signals(run_id: str) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop the run in order: what is finished stays, the rest is marked."""
+    room = _ROOMS.get(run_id)
+    if room is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in previous:
+        loop.add_signal_handler(number, room.stop, "cancelled")
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
