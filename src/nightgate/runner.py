@@ -109,14 +109,6 @@ async def run_shard(shop: Workshop, shard: Shard, done: Done | None = None) -> R
     return await _ShardRun(shop, shard, done or Done()).run()
 
 
-class _LooseExecutor(ThreadPoolExecutor):
-    """A pool whose end waits for nobody: a tool that hangs must not hold the run's report back."""
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
-        """Let the threads go."""
-        super().shutdown(wait=False, cancel_futures=True)
-
-
 def size_executor(threads: int) -> None:
     """Give the running loop threads enough.
 

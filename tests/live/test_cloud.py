@@ -6,13 +6,16 @@ list prices, and the type of each error.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from live.readers import Row, rows
 from live.servers import NO_AWS, Cloud
+from servers import environment
 from shell import SUPPORT, nightgate
 
 pytestmark = pytest.mark.live
@@ -37,9 +40,6 @@ class Run:
 def run(folder: Path, model: str, env: dict[str, str], *arguments: str) -> Run:
     """Two cases of the sample suite under ``model``; the ledger is the agent's part of it."""
     store = folder / "store"
-    bare = dict.fromkeys(
-        ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ENDPOINT_URL"), ""
-    )
     ran = nightgate(
         *(
             "run",
@@ -54,7 +54,7 @@ def run(folder: Path, model: str, env: dict[str, str], *arguments: str) -> Run:
             "-",
             *arguments,
         ),
-        env={name: value for name, value in {**bare, **env}.items() if value or name in bare},
+        env=env,
     )
     assert ran.out, ran.err
     return Run(
@@ -65,8 +65,16 @@ def run(folder: Path, model: str, env: dict[str, str], *arguments: str) -> Run:
     )
 
 
-@pytest.fixture(scope="session")
-def priced(aws: Cloud, tmp_path_factory: pytest.TempPathFactory) -> Run:
+@pytest.fixture(scope="module", autouse=True)
+def _bare() -> Iterator[None]:
+    """No variable that would lead boto3 elsewhere."""
+    names = ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AWS_ENDPOINT_URL")
+    with environment(**dict.fromkeys(names)):
+        yield
+
+
+@pytest.fixture(scope="module")
+def priced(_bare: None, aws: Cloud, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A model whose price is known."""
     return run(tmp_path_factory.mktemp("priced"), PRICED, aws.env)
 
@@ -108,7 +116,7 @@ def test_an_unknown_price_is_unknown_and_never_zero(aws: Cloud, tmp_path: Path) 
 
 
 def test_a_model_of_another_region_is_refused_once_for_each_trial(aws: Cloud, tmp_path: Path) -> None:
-    """A mistake of the configuration, typed by what Bedrock answered; no retry repeats it, and it cost nothing."""
+    """Typed by what Bedrock answered; no retry repeats the mistake, and it cost nothing."""
     ran = run(tmp_path, ELSEWHERE, aws.env)
 
     assert (ran.code, ran.summary["verdict"]) == (3, "inconclusive")
@@ -142,16 +150,10 @@ def test_a_region_that_is_none_spends_nothing(aws: Cloud, tmp_path: Path) -> Non
 
 def test_a_budget_holds_at_the_clouds_price(aws: Cloud, tmp_path: Path) -> None:
     """A cap below the first call's worst case stops the run before it."""
-    ran = run_stopped(tmp_path, aws, "0.0000001")
-
-    assert ran == 4
-
-
-def run_stopped(folder: Path, aws: Cloud, budget: str) -> int:
-    """The exit code of a run under a budget."""
     ran = nightgate(
-        *("run", SUPPORT, "--case", "refund-*", "--model", PRICED, "--store", folder / "store"),
-        *("--budget-usd", budget),
+        *("run", SUPPORT, "--case", "refund-*", "--model", PRICED, "--store", tmp_path / "store"),
+        *("--budget-usd", "0.0000001"),
         env=aws.env,
     )
-    return ran.code
+
+    assert ran.code == 4, ran.err

@@ -106,9 +106,7 @@ def support(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> R
 def talking(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The small model judges itself, and says whatever it likes."""
     model = gemma.spec(stop=json.dumps(TURN_END))
-    return run(
-        "talking", gemma, tmp_path_factory.mktemp("talking"), SUITE, "--model", model, "--judge", gemma.spec()
-    )
+    return run(gemma, tmp_path_factory.mktemp("talking"), SUITE, model=model, judge=gemma.spec())
 
 
 @pytest.fixture(scope="session")
@@ -117,9 +115,7 @@ def filling(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> R
     form = {"type": "json_schema", "json_schema": {"name": "form", "schema": FORM}}
     judge = gemma.spec(response_format=json.dumps(form))
     model = gemma.spec(stop=json.dumps(TURN_END))
-    return run(
-        "filling", gemma, tmp_path_factory.mktemp("filling"), SUITE, "--model", model, "--judge", judge
-    )
+    return run(gemma, tmp_path_factory.mktemp("filling"), SUITE, model=model, judge=judge)
 
 
 @pytest.fixture(scope="session")
@@ -210,13 +206,10 @@ def test_the_ledger_agrees_with_what_the_server_counted(any_run: Run) -> None:
 
 def test_rows_and_summary_add_up_to_the_ledger(any_run: Run) -> None:
     """Tokens of trials and judgements are those of their calls."""
+    columns = {"input": "tokens_in", "output": "tokens_out", "cache_read": "tokens_cache_read"}
     for role in ("agent", "judge"):
         total = any_run.summary["tokens"][role]
-        for kind, column in (
-            ("input", "tokens_in"),
-            ("output", "tokens_out"),
-            ("cache_read", "tokens_cache_read"),
-        ):
+        for kind, column in columns.items():
             assert total[kind] == sum(call[column] for call in any_run.by(role))
     judged = sum(row["tokens_out"] for row in any_run.scores)
     assert judged == sum(call["tokens_out"] for call in any_run.by("judge"))

@@ -148,6 +148,8 @@ _OVERFLOW = re.compile(
     r"|exceeds?( the)?( available| maximum)? (context|model maximum|max_model_len)|context_length_exceeded",
     re.IGNORECASE,
 )
+_OLD_LOOP = "Event loop is closed"
+"""A client that outlived a run holds connections of that run's loop; the next try opens new ones."""
 _BAD_REQUEST = 400
 _SERVER_ERROR = 500
 _TOO_LARGE = 413
@@ -217,6 +219,8 @@ def _outcome(error: BaseException) -> Outcome | None:
     if isinstance(error, TimeoutError):
         return Outcome.TIMEOUT
     if isinstance(error, (ConnectionError, EOFError)):
+        return Outcome.DISCONNECT
+    if type(error) is RuntimeError and str(error) == _OLD_LOOP:
         return Outcome.DISCONNECT
     if isinstance(error, OSError) and _is_network(error):
         return Outcome.DISCONNECT

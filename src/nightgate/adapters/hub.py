@@ -97,9 +97,10 @@ class ModelHub:
         await self._meter.settle()
 
     async def close(self) -> None:
-        """Close the providers' clients on the loop that they belong to."""
+        """Close the providers' clients on the loop that they belong to; a client of the user's is theirs."""
         for model in self._models.values():
-            await close_model(model.inner)
+            if not model.wire.spec.startswith("import:"):
+                await close_model(model.inner)
 
 
 class MeteredJudge:

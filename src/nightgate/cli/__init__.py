@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import contextlib
-import os
 import sys
-import threading
 import threading
 import time
 import traceback
@@ -73,27 +70,6 @@ def _left(code: int) -> int:
 def _stopped(why: str) -> int:
     print(f"nightgate: {_safe(why)}", file=sys.stderr)
     return ExitCode.INCONCLUSIVE
-
-
-def entry() -> None:
-    """The console script: leave with ``main``'s code, also past threads that never return.
-
-    Python waits at its exit for every thread of a pool; a user's tool that hangs would hold the
-    shell after the verdict is printed.
-    """
-    code = main()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(ValueError, OSError):
-            stream.flush()
-    hanging = [t for t in threading.enumerate() if t.name.startswith("nightgate") and _hangs(t)]
-    if hanging:
-        os._exit(code)
-    sys.exit(code)
-
-
-def _hangs(thread: threading.Thread) -> bool:
-    thread.join(timeout=0.2)  # idle ones end by themselves once their pool is let go
-    return thread.is_alive()
 
 
 def _safe(text: str) -> str:

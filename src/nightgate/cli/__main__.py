@@ -1,5 +1,7 @@
 """``python -m nightgate.cli``."""
 
-from nightgate.cli import entry
+import sys
 
-entry()
+from nightgate.cli import main
+
+sys.exit(main())

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from nightgate.cases import Case, Suite, evaluators_of, select
@@ -216,14 +217,19 @@ def refuse_mixing(stored: Plan, fresh: Plan) -> None:
 
 
 def resumed(stored: Plan, request: RunRequest) -> RunRequest:
-    """The request under which a run is resumed: the first start's models and filters are kept."""
+    """The request under which a run is resumed: the first start's models, filters and cap are kept."""
     filters: dict[str, Any] = {name: tuple(values) for name, values in stored.filters.items()}
+    cap = request.budget_usd
+    if cap is None and stored.budget_nanousd is not None:
+        cap = str(Decimal(stored.budget_nanousd) / 1_000_000_000)
     return replace(
         request,
         run_id=stored.run_id,
         model=request.model or stored.model,
         judge=request.judge or stored.judge,
         user=request.user or stored.user,
+        budget_usd=cap,
+        allow_unpriced=request.allow_unpriced or stored.allow_unpriced,
         **filters,
     )
 
