@@ -18,7 +18,6 @@ from nightgate.errors import ExitCode
 from nightgate.plans import PlannedCase, PlannedEvaluator
 from nightgate.summaries import Tallies, Tally
 
-
 _NAMED = 10
 """Open cases named in a line; the document has them all."""
 

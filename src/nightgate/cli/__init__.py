@@ -44,9 +44,10 @@ def _answer(args: argparse.Namespace) -> int:
         print("nightgate: interrupted", file=sys.stderr)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # The reader went away (`| head`); Python would complain once more while it flushes stdout.
+        # The reader went away (`| head`) before it was told; nobody may take that for a pass. Python
+        # would complain once more while it flushes stdout.
         sys.stderr.close()
-        return ExitCode.OK
+        return ExitCode.INCONCLUSIVE
     except OSError as error:  # a full disk, a folder without rights
         return _stopped(f"{error}: the run stopped; what was finished stays, go on with --resume")
     except (Exception, SystemExit) as error:  # left alone it would answer 1, which says that the gate failed

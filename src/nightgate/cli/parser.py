@@ -115,7 +115,7 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     _store_flag(how)  # type: ignore[arg-type]
     how.add_argument("--run-id", metavar="ID", help="run id, [0-9a-z-], at most 64")
     how.add_argument("--resume", metavar="RUN", help="play the rest of an open run and commit it")
-    how.add_argument("--reuse", metavar="RUN", help="take over the trials of a run that are the same; id or latest")
+    how.add_argument("--reuse", metavar="RUN", help="take over trials that are the same; id or latest")
     how.add_argument("--concurrency", type=int, metavar="N", help="agent trials in flight (default 10)")
     how.add_argument("--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)")
     how.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")

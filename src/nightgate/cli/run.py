@@ -14,7 +14,8 @@ from nightgate.requests import DEFAULT_STORE, RunRequest
 
 _FIELDS = (
     "store", "live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "seed", "run_id",
-    "resume", "reuse", "concurrency", "judge_concurrency", "spool", "budget_usd", "prices", "allow_unpriced", "alerts",
+    "resume", "reuse", "concurrency", "judge_concurrency", "spool", "budget_usd", "prices",
+    "allow_unpriced", "alerts",
 )  # fmt: skip
 
 
