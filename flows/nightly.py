@@ -9,6 +9,7 @@ from prefect.states import Completed, Failed
 
 from flows.evaluate import evaluate
 from nightgate import wiring
+from nightgate.errors import ExitCode
 from nightgate.steps import reporting
 
 
@@ -28,6 +29,8 @@ async def nightly(
         named = wiring.named(request)
         await evaluate(reporting.suite_name(named), named, return_state=True)
         headlines.append(await wiring.headline(named))
+        if headlines[-1]["exit_code"] == ExitCode.INTERRUPTED:
+            break  # whoever stops a night means all of it
     worst = reporting.exit_code([headline["exit_code"] for headline in headlines])
     line = reporting.night_line(headlines)
     if worst == 0:

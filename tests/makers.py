@@ -7,8 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import pytest
 from strands.models.model import Model
 
 from nightgate.adapters.limiter import Limiter
@@ -28,7 +30,9 @@ AT_ONCE = RetryPolicy(base_s=0.0)
 # --- what is judged ---
 
 
-def a_case(case_id: str = "a", *, text: str = "Hi", expect: Mapping[str, Any] | None = None, **more: Any) -> Case:
+def a_case(
+    case_id: str = "a", *, text: str = "Hi", expect: Mapping[str, Any] | None = None, **more: Any
+) -> Case:
     """A case with the ``expect`` block as people write it."""
     return Case(id=case_id, input=text, expect=Expect.model_validate(dict(expect or {})), **more)
 
@@ -158,10 +162,30 @@ def a_scope(role: Role = Role.AGENT, **more: Any) -> Scope:
     return Scope(role=role, **values | more)
 
 
+class Clock:
+    """Seconds that pass only when a test says so."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        """As ``time.monotonic``."""
+        return self.now
+
+
+def a_clock(monkeypatch: pytest.MonkeyPatch, *modules: ModuleType) -> Clock:
+    """Stop the time of these modules."""
+    clock = Clock()
+    for module in modules:
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
 # --- models ---
 
 
-def said(text: str = "ok", *, stop: str = "end_turn", usage: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
+def said(
+    text: str = "ok", *, stop: str = "end_turn", usage: Mapping[str, int] | None = None
+) -> list[dict[str, Any]]:
     """A provider's stream that says ``text``."""
     return _stream([({}, {"text": text})], stop, usage)
 
@@ -186,7 +210,11 @@ def _stream(
             {"contentBlockStop": {}},
         ]
     counts = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15} | dict(usage or {})
-    return [*events, {"messageStop": {"stopReason": stop}}, {"metadata": {"usage": counts, "metrics": {"latencyMs": 0}}}]
+    return [
+        *events,
+        {"messageStop": {"stopReason": stop}},
+        {"metadata": {"usage": counts, "metrics": {"latencyMs": 0}}},
+    ]
 
 
 class TinyModel(Model):
@@ -207,7 +235,9 @@ class TinyModel(Model):
     def get_config(self) -> dict[str, Any]:
         return self.config
 
-    async def structured_output(self, output_model: Any, prompt: Any, *_: Any, **__: Any) -> AsyncGenerator[Any, None]:
+    async def structured_output(
+        self, output_model: Any, prompt: Any, *_: Any, **__: Any
+    ) -> AsyncGenerator[Any, None]:
         for event in await self._events(prompt):
             yield event
         yield {"output": output_model()}
@@ -286,7 +316,9 @@ def metered(
     return MeteredModel(inner, found, meter or a_meter(), limiter or a_limiter(), role)
 
 
-def a_limiter(most: int = 100, per_minute: float | None = None, now: Callable[[], float] | None = None) -> Limiter:
+def a_limiter(
+    most: int = 100, per_minute: float | None = None, now: Callable[[], float] | None = None
+) -> Limiter:
     """A limiter whose clock stands still, unless another is given."""
     return Limiter(most, per_minute, now or (lambda: 0.0))
 

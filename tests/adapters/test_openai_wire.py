@@ -95,6 +95,15 @@ async def test_tool_calls_on_the_wire_are_played(standin: Standin, tmp_path: Pat
     )
 
 
+async def test_arguments_that_are_no_json_are_kept_as_they_came(standin: Standin, tmp_path: Path) -> None:
+    """The SDK would make them an empty object, and a check would judge what nobody wrote."""
+    asks = Say(text="", calls=[("search_kb", '{"query": refund')])
+    ran = await played(standin, tmp_path, asks, Say())
+
+    (tool,) = json.loads(ran.trials[0]["tool_calls"])
+    assert tool["arguments"] == '{"query": refund'
+
+
 async def test_tokens_that_nobody_reported_are_unknown_not_zero(standin: Standin, tmp_path: Path) -> None:
     """Some servers leave the usage out."""
     ran = await played(standin, tmp_path, Say(usage=None))
@@ -157,6 +166,17 @@ async def test_a_retry_waits_as_long_as_the_provider_asked(standin: Standin, tmp
     assert outcomes(ran.calls) == ["throttled", "ok"]
     assert ran.calls[1]["wait_ms"] >= 1000
     assert ran.trials[0]["wait_ms"] >= 1000
+
+
+async def test_a_retry_repeats_the_call_and_not_the_trial(standin: Standin, tmp_path: Path) -> None:
+    """A tool that was played must not be played again: it may have closed a case."""
+    asks = Say(text="", calls=[("search_kb", '{"query": "refund"}')])
+    ran = await played(standin, tmp_path, asks, Refuse(status=500), Cut(), Say(text="ok"))
+
+    assert ran.ending == "completed"
+    assert outcomes(ran.calls) == ["ok", "server_error", "cut", "ok"]
+    assert len(json.loads(ran.trials[0]["tool_calls"])) == 1
+    assert ran.trials[0]["calls"] == 2
 
 
 async def test_attempts_refused_before_a_token_cost_nothing_and_cut_ones_are_unknown(
@@ -250,12 +270,24 @@ async def test_an_answer_after_the_deadline_is_dropped_but_booked(standin: Stand
     """The trial timed out; its call was paid for all the same, and the ledger says that it was late."""
     over = threading.Event()
     progress = Progress(on_trial=lambda _: over.set())
-    ran = await played(standin, tmp_path, Late(until=over), timeout_s=0.5, progress=progress)
+    ran = await played(standin, tmp_path, Late(until=over), timeout_s=1.0, progress=progress)
 
     (call,) = ran.calls
     assert (ran.ending, ran.status) == ("agent_timeout", ("fail", "agent"))
     assert ran.trials[0]["output"] == ""
     assert (call["outcome"], call["late"], call["tokens_in"], call["tokens_out"]) == ("ok", True, 12, 5)
+
+
+async def test_a_fault_after_the_deadline_is_not_tried_again(standin: Standin, tmp_path: Path) -> None:
+    """Nobody waits for the answer any more."""
+    over = threading.Event()
+    progress = Progress(on_trial=lambda _: over.set())
+    late = Late(until=over, then=Refuse(status=503), headers_first=False)
+    ran = await played(standin, tmp_path, late, Say(), timeout_s=1.0, progress=progress)
+
+    assert ran.ending == "agent_timeout"
+    assert [(call["outcome"], call["late"]) for call in ran.calls] == [("server_error", True)]
+    assert standin.asked("agent") == 1
 
 
 # --- judges
@@ -282,6 +314,7 @@ async def test_a_judge_that_never_fills_its_form_ends_at_the_cap(standin: Standi
     assert ran.status == ("error", "judge")
     assert len(ran.judge_calls) == standin.asked("judge") == JUDGE_CALLS
     assert "cap" in ran.scores[0]["reason"]
+    assert json.loads(ran.scores[0]["details"]) == {"raw": '{"score": "rather nice"}'}
     assert ran.scores[0]["tokens_in"] == 12 * JUDGE_CALLS
     assert ran.summary["exit_code"] == 3
 
@@ -332,6 +365,22 @@ async def test_a_judge_that_is_down_is_blamed_on_the_infrastructure_and_reruns_n
     assert ran.status == ("error", "infra")
     assert outcomes(ran.judge_calls) == ["server_error"] * TRIES
     assert standin.asked("agent") == 1
+
+
+async def test_a_judge_out_of_time_is_no_verdict_and_its_late_call_is_booked(
+    standin: Standin, tmp_path: Path
+) -> None:
+    """The answer that came too late would have been a pass."""
+    over = threading.Event()
+    late = Late(until=over, then=Say(text='{"verdict": "yes", "reason": "kind"}'))
+    ran = await judged(
+        standin, tmp_path, late, timeout_s=1.0, progress=Progress(on_cell=lambda _: over.set())
+    )
+
+    (call,) = ran.judge_calls
+    assert ran.status == ("error", "infra")
+    assert "1 s of working time" in ran.scores[0]["reason"]
+    assert (call["outcome"], call["late"], call["tokens_out"]) == ("ok", True, 5)
 
 
 # --- keys

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drill_lab import OK, a_case, evaluator, only, play, rows, write_suite
+from drill_lab import OK, a_case, command, evaluator, only, play, rows, write_suite
 from shell import nightgate
 
 from nightgate.errors import InputError
@@ -278,7 +278,7 @@ def test_two_cases_of_one_id_stop_the_run_before_any_call(tmp_path: Path, first:
             f"cases:\n  - id: {case_id}\n    input: Hi\n    expect: {{cites: []}}\n"
         )
 
-    ran = nightgate("run", suite, "--store", tmp_path / "store")
+    ran = command("run", suite, "--store", tmp_path / "store")
 
     assert ran.code == 2
     assert second in ran.err

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drill_lab import OK, a_case, evaluator, only, play, rows, write_suite
-from shell import nightgate
+from drill_lab import OK, a_case, command, evaluator, only, play, rows, write_suite
 
 from nightgate.errors import InputError, UnpricedError
 from nightgate.steps.collecting import collect
@@ -72,7 +71,7 @@ def test_a_budget_over_an_unknown_price_is_refused(tmp_path: Path) -> None:
     """It could never bind: exit 2, and nothing was called or stored."""
     suite = write_suite(tmp_path / "s", [a_case("one", trials=10)], model="import:fault_models:unpriced")
 
-    ran = nightgate("run", suite, "--store", tmp_path / "store", "--budget-usd", "1")
+    ran = command("run", suite, "--store", tmp_path / "store", "--budget-usd", "1")
 
     assert ran.code == 2
     assert "the price of agent model 'import:fault_models:unpriced' is unknown" in ran.err
@@ -122,7 +121,7 @@ def test_a_budget_of_nothing_calls_no_model_of_any_role(tmp_path: Path, judged: 
         judgements=FRIENDLY,
     )
 
-    ran = nightgate("run", suite, "--store", tmp_path / "store", "--budget-usd", "0", "--json", "-")
+    ran = command("run", suite, "--store", tmp_path / "store", "--budget-usd", "0", "--json", "-")
 
     assert ran.code == 4, ran.err
     assert (ran.json["complete"], ran.json["stopped"], ran.json["calls"]["total"]) == (False, "budget", 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drill_lab import OK, a_case, evaluator, only, play, rows, write_suite
+from drill_lab import OK, a_case, command, evaluator, only, play, rows, write_suite
 from fault_evaluators import GARBAGE, ODD
 from shell import nightgate
 
@@ -138,7 +138,7 @@ def test_failed_cases_end_in_exit_1_with_their_reasons(tmp_path: Path) -> None:
     """CI must not stay green over two failed cases."""
     suite = write_suite(tmp_path / "s", [a_case("one"), a_case("two")], replies={"*": [{"say": "No idea."}]})
 
-    ran = nightgate("run", suite, "--store", tmp_path / "store")
+    ran = command("run", suite, "--store", tmp_path / "store")
 
     assert ran.code == 1
     assert "CitesSource: 0% < 100%, failed [one, two]" in ran.out.splitlines()
@@ -146,7 +146,7 @@ def test_failed_cases_end_in_exit_1_with_their_reasons(tmp_path: Path) -> None:
 
 def test_zero_cases_measure_nothing(tmp_path: Path) -> None:
     """0 of 0 is no 100%."""
-    ran = nightgate("run", write_suite(tmp_path / "s", []), "--store", tmp_path / "store", "--json", "-")
+    ran = command("run", write_suite(tmp_path / "s", []), "--store", tmp_path / "store", "--json", "-")
 
     assert (ran.code, ran.json["verdict"], ran.json["complete"]) == (3, "inconclusive", True)
     assert "nothing measured" in only(ran.json["findings"])["text"]

@@ -141,11 +141,12 @@ class Late:
     """Another step, once ``until`` is set.
 
     Attributes:
-        headers_first: The response has begun already while it waits for its first token.
+        headers_first: The response has begun already while it waits for its first token; only for a
+            ``then`` that streams.
     """
 
     until: threading.Event
-    then: Say = field(default_factory=Say)
+    then: Step = field(default_factory=Say)
     headers_first: bool = True
 
     def play(self, wire: Wire) -> None:

@@ -85,7 +85,7 @@ def language_model(folder: Path) -> Iterator[LanguageModel]:
     """The small model, ready to answer.
 
     Args:
-        folder: For its weights (about 250 MB) and its log; created.
+        folder: For its weights (about 250 MB, removed at the end) and its log; created.
 
     Raises:
         RuntimeError: If it is not installed, ends, or is not ready in time; with the end of its log.
@@ -108,8 +108,11 @@ def language_model(folder: Path) -> Iterator[LanguageModel]:
     }
     command = [str(binary), "--jinja", "--no-webui", "--metrics"]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
-    with _running(command, folder, {}, f"http://{HOST}:{port}/health") as pid:
-        yield LanguageModel(f"http://{HOST}:{port}/v1", pid)
+    try:
+        with _running(command, folder, {}, f"http://{HOST}:{port}/health") as pid:
+            yield LanguageModel(f"http://{HOST}:{port}/v1", pid)
+    finally:
+        weights.unlink()
 
 
 @contextlib.contextmanager

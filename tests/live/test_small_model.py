@@ -95,6 +95,11 @@ def run(gemma: LanguageModel, folder: Path, suite: Path, *arguments: str, model:
     )
 
 
+def calls_of(row: Row, run: Run) -> list[Row]:
+    """What the judge of one cell asked."""
+    return [call for call in run.by("judge") if all(call[name] == row[name] for name in CELL)]
+
+
 @pytest.fixture(scope="session")
 def support(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two cases of the sample suite, each played twice; the judges are scripted."""
@@ -106,7 +111,8 @@ def support(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> R
 def talking(gemma: LanguageModel, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The small model judges itself, and says whatever it likes."""
     model = gemma.spec(stop=json.dumps(TURN_END))
-    return run(gemma, tmp_path_factory.mktemp("talking"), SUITE, model=model, judge=gemma.spec())
+    judge = gemma.spec(stop=json.dumps(TURN_END[:1]))
+    return run(gemma, tmp_path_factory.mktemp("talking"), SUITE, model=model, judge=judge)
 
 
 @pytest.fixture(scope="session")
@@ -185,14 +191,8 @@ def test_every_answered_call_has_its_tokens_and_its_times(any_run: Run) -> None:
         assert call["tokens_out"] > 0
         assert call["latency_ms"] > 0
         assert call["cost_nanousd"] == 0
-        if call["first_token_ms"] is not None:
-            assert 0 < call["first_token_ms"] <= call["latency_ms"]
-        else:
-            # It stopped at once, as this model likes to: no token of its answer ever came.
-            (trial,) = [
-                t for t in any_run.trials if (t["case_id"], t["trial"]) == (call["case_id"], call["trial"])
-            ]
-            assert (call["role"], trial["output"]) == ("agent", "")
+        # It may stop at once, as this model likes to: then no token of an answer ever came.
+        assert call["first_token_ms"] is None or 0 < call["first_token_ms"] <= call["latency_ms"]
     assert any(call["first_token_ms"] is not None for call in answered)
 
 
@@ -205,14 +205,15 @@ def test_the_ledger_agrees_with_what_the_server_counted(any_run: Run) -> None:
 
 
 def test_rows_and_summary_add_up_to_the_ledger(any_run: Run) -> None:
-    """Tokens of trials and judgements are those of their calls."""
+    """Tokens of trials and judgements are those of their calls; of late ones only the ledger knows."""
     columns = {"input": "tokens_in", "output": "tokens_out", "cache_read": "tokens_cache_read"}
     for role in ("agent", "judge"):
         total = any_run.summary["tokens"][role]
         for kind, column in columns.items():
             assert total[kind] == sum(call[column] for call in any_run.by(role))
-    judged = sum(row["tokens_out"] for row in any_run.scores)
-    assert judged == sum(call["tokens_out"] for call in any_run.by("judge"))
+    for role, found in (("agent", any_run.trials), ("judge", any_run.scores)):
+        heard = sum(call["tokens_out"] for call in any_run.by(role) if not call["late"])
+        assert sum(row["tokens_out"] for row in found) == heard
 
 
 def test_what_the_agent_did_not_finish_fails_and_is_blamed_on_it(any_run: Run) -> None:
@@ -230,7 +231,7 @@ def test_no_judge_passes_by_accident(any_run: Run) -> None:
     """A verdict has a label of its scale; anything else is an error, with no score, at most at the cap."""
     scales = {"Criterion:polite": {"yes", "no", "cannot_tell"}, "HelpfulnessEvaluator": set(HELPFULNESS)}
     for row in any_run.scores:
-        calls = [call for call in any_run.by("judge") if all(call[name] == row[name] for name in CELL)]
+        calls = calls_of(row, any_run)
         assert sum(call["outcome"] == "ok" for call in calls) <= JUDGE_CALLS
         if row["evaluator"] not in scales or row["blame"] == "agent":
             continue
@@ -294,4 +295,5 @@ def test_a_judge_without_a_form_is_heard_and_typed(talking: Run) -> None:
     assert set(outcomes(talking.by("judge"))) == {"ok"}
     for row in talking.scores:
         if (row["status"], row["blame"]) == ("error", "judge"):
-            assert json.loads(row["details"])["raw"]
+            silent = any(call["first_token_ms"] is None for call in calls_of(row, talking))
+            assert silent or json.loads(row["details"])["raw"]

@@ -1,12 +1,13 @@
 """Working time: what counts, what does not, and what becomes of the work at the deadline."""
 
 import asyncio
-import contextlib
-import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from makers import a_scope
+from makers import a_clock, a_scope
+from nightgate import deadlines
 from nightgate.deadlines import DeadlineError, SelfCancelledError, contained, within
 
 
@@ -31,34 +32,43 @@ async def test_the_works_own_error_comes_through() -> None:
         await within(asyncio.create_task(work()), 5.0, a_scope())
 
 
-async def test_at_the_deadline_the_work_is_cancelled_and_the_scope_closed() -> None:
-    """What its calls still bring is late: paid, and dropped."""
-    scope, cancelled = a_scope(), asyncio.Event()
+async def stubborn(on_cancel: Callable[[], object]) -> asyncio.Task[Any]:
+    """Work that has begun, never ends, and does something of its own when it is cancelled."""
+    begun = asyncio.Event()
 
-    async def work() -> None:
+    async def work() -> Any:
+        begun.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            cancelled.set()
-            raise
+            return on_cancel()
 
+    task = asyncio.create_task(work())
+    await begun.wait()
+    return task
+
+
+async def test_at_the_deadline_the_work_is_cancelled_and_the_scope_closed() -> None:
+    """What its calls still bring is late: paid, and dropped."""
+    scope, cancelled = a_scope(), asyncio.Event()
     with pytest.raises(DeadlineError):
-        await within(asyncio.create_task(work()), 0.01, scope)
+        await within(await stubborn(cancelled.set), 0.01, scope)
     assert cancelled.is_set()
     assert scope.closed
 
 
-async def test_waiting_is_no_working_time() -> None:
+async def test_waiting_is_no_working_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rate limit may hold a trial for minutes; it is not the agent's slowness."""
-    scope = a_scope()
+    scope, clock = a_scope(), a_clock(monkeypatch, deadlines)
 
     async def work() -> str:
-        scope.waiting, scope.waiting_since = 1, time.monotonic()
-        await asyncio.sleep(0.2)
-        scope.waiting, scope.waited_s = 0, scope.waited_s + time.monotonic() - scope.waiting_since
+        scope.waiting, scope.waiting_since = 1, clock.now
+        clock.now += 1000.0
+        await asyncio.sleep(0.2)  # the deadline is looked at meanwhile
+        scope.waiting, scope.waited_s = 0, 1000.0
         return "done"
 
-    assert await within(asyncio.create_task(work()), 0.1, scope) == "done"
+    assert await within(asyncio.create_task(work()), 0.05, scope) == "done"
 
 
 async def test_time_waited_before_is_not_given_twice() -> None:
@@ -70,27 +80,18 @@ async def test_time_waited_before_is_not_given_twice() -> None:
 
 async def test_an_answer_after_the_deadline_is_dropped() -> None:
     """Code that swallows its cancellation and answers all the same is too late."""
-
-    async def work() -> str:
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.Event().wait()
-        return "late"
-
     with pytest.raises(DeadlineError):
-        await within(asyncio.create_task(work()), 0.01, a_scope())
+        await within(await stubborn(lambda: "late"), 0.01, a_scope())
 
 
 async def test_an_error_after_the_deadline_leaves_no_noise(caplog: pytest.LogCaptureFixture) -> None:
-    """"Task exception was never retrieved" would stand in the user's log."""
+    """The user's log would say that a task's exception was never retrieved."""
 
-    async def work() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            raise ValueError("on the way out")
+    def raises() -> None:
+        raise ValueError("on the way out")
 
     with pytest.raises(DeadlineError):
-        await within(asyncio.create_task(work()), 0.01, a_scope())
+        await within(await stubborn(raises), 0.01, a_scope())
     assert not caplog.records
 
 

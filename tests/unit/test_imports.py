@@ -38,7 +38,9 @@ def test_two_suites_may_have_modules_of_the_same_name(tmp_path: Path) -> None:
             ng_agent="from ng_tools import NAME\ndef build(): return NAME\n",
             ng_tools=f"NAME = {name!r}\n",
         )
-    made = [load_object("ng_agent:build", [tmp_path / name, tmp_path], what="agent") for name in ("one", "two")]
+    made = [
+        load_object("ng_agent:build", [tmp_path / name, tmp_path], what="agent") for name in ("one", "two")
+    ]
     assert [build() for build in made] == ["one", "two"]
 
 

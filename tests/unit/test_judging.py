@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 from strands import Agent
-from strands_evals.evaluators import CorrectnessEvaluator, HelpfulnessEvaluator, ToolSelectionAccuracyEvaluator
+from strands_evals.evaluators import (
+    CorrectnessEvaluator,
+    HelpfulnessEvaluator,
+    ToolSelectionAccuracyEvaluator,
+)
 
 from makers import (
     AT_ONCE,
@@ -138,7 +142,11 @@ async def test_every_form_of_an_evaluator_is_served(inline: bool, form: str) -> 
     async def late(*_: Any) -> Any:
         return score
 
-    forms: dict[str, Callable[..., Any]] = {"plain": lambda *_: score, "list": lambda *_: [score], "async": late}
+    forms: dict[str, Callable[..., Any]] = {
+        "plain": lambda *_: score,
+        "list": lambda *_: [score],
+        "async": late,
+    }
     assert (await found(forms[form], inline=inline)).status is Status.PASS
 
 

@@ -67,10 +67,12 @@ class StrandsFactory:
                 "strands.Agent, a multi-agent with invoke_async, or nightgate.Target around one"
             )
             raise InputError(msg)
-        if self._was_seen(agent):
+        parts = {id(part): part for part in (agent, *_agents_of(agent))}
+        seen = [self._was_seen(part) for part in parts.values()]
+        if any(seen):
             msg = (
                 f"{self._name} returned the same agent object again (case {case.id!r}): trials would "
-                "share its memory. Build a new agent in each call."
+                "share its memory. Build a new agent, with all agents inside of it, in each call."
             )
             raise SharedAgentError(msg)
         if isinstance(agent, Agent) and agent.model is not model:
@@ -101,16 +103,9 @@ class StrandsTarget:
         self._log: list[Mapping[str, Any]] = []
         self._closed = False
         self.single = isinstance(target.agent, Agent)
-        for agent in self._agents():
+        self._agents = _agents_of(target.agent)
+        for agent in self._agents:
             agent.hooks.add_callback(MessageAddedEvent, self._listen)
-
-    def _agents(self) -> list[Agent]:
-        agent = self._target.agent
-        if isinstance(agent, Agent):
-            return [agent]
-        nodes = getattr(agent, "nodes", None)
-        executors = [getattr(n, "executor", n) for n in nodes.values()] if isinstance(nodes, Mapping) else []
-        return [executor for executor in executors if isinstance(executor, Agent)]
 
     def _listen(self, event: MessageAddedEvent) -> None:
         self._log.append(copy.deepcopy(event.message))
@@ -123,13 +118,13 @@ class StrandsTarget:
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """Name, description and input schema of each tool, by name."""
-        specs = [spec for agent in self._agents() for spec in agent.tool_registry.get_all_tool_specs()]
+        specs = [spec for agent in self._agents for spec in agent.tool_registry.get_all_tool_specs()]
         return tuple(sorted(specs, key=lambda spec: spec["name"]))
 
     @property
     def system_prompt(self) -> str | None:
         """The instructions; those of several agents one after the other."""
-        prompts = [agent.system_prompt for agent in self._agents() if agent.system_prompt]
+        prompts = [agent.system_prompt for agent in self._agents if agent.system_prompt]
         return "\n\n".join(prompts) or None
 
     async def say(self, text: str, limits: Mapping[str, int]) -> Answer:
@@ -191,6 +186,15 @@ class StrandsTarget:
 async def _call(function: Callable[[], Any]) -> Any:
     result = await asyncio.to_thread(function) if not inspect.iscoroutinefunction(function) else function()
     return await result if inspect.isawaitable(result) else result
+
+
+def _agents_of(target: Any) -> list[Agent]:
+    """The agent itself, or those in the nodes of a graph or swarm, at any depth."""
+    if isinstance(target, Agent):
+        return [target]
+    nodes = getattr(target, "nodes", None)
+    parts = [getattr(node, "executor", node) for node in nodes.values()] if isinstance(nodes, Mapping) else []
+    return [agent for part in parts for agent in _agents_of(part)]
 
 
 def _text(message: Any) -> str:

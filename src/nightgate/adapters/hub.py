@@ -53,6 +53,7 @@ class ModelHub:
         self._dirs, self._in_flight, self._now = tuple(script_dirs), in_flight, now
         self._models: dict[tuple[str, Role], MeteredModel] = {}
         self._limiters: dict[str, Limiter] = {}
+        self._wishes: dict[str, list[Mapping[str, Any]]] = {}
 
     def build(self, spec: str, role: Role) -> MeteredModel:
         """The metered model of a spec for a role.
@@ -75,11 +76,17 @@ class ModelHub:
             problem=check_credentials(parsed),
             timeout_s=float(parsed.options.get("timeout_s") or 120.0) * 2,
         )
-        limiter = self._limiters.get(wire.spec)
-        if limiter is None:
-            most = int(drive.get("max_in_flight") or self._in_flight)
-            limiter = Limiter(most, drive.get("rpm"), self._now)
-            self._limiters[wire.spec] = limiter
+        limiter = self._limiters.setdefault(wire.spec, Limiter(self._in_flight, None, self._now))
+        # Agent and judge may be one model under two wishes: the provider counts both, the tighter holds.
+        wishes = self._wishes.setdefault(wire.spec, [])
+        wishes.append(drive)
+        limiter.drive(
+            min(
+                (int(wish["max_in_flight"]) for wish in wishes if "max_in_flight" in wish),
+                default=self._in_flight,
+            ),
+            min((wish["rpm"] for wish in wishes if "rpm" in wish), default=None),
+        )
         model = MeteredModel(inner, wire, self._meter, limiter, role)
         self._models[spec, role] = model
         return model

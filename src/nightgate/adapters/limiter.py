@@ -27,16 +27,20 @@ class Limiter:
     """
 
     def __init__(self, most: int, per_minute: float | None, now: Callable[[], float]) -> None:
-        self.most = max(1, most)
+        self.drive(most, per_minute)
         self.in_flight = 0
         self.peak = 0
-        self._limit = float(self.most)
-        self._interval_s = 60.0 / per_minute if per_minute else 0.0
         self._next_start = -math.inf
         self._paused_until = -math.inf
         self._last_cut = -math.inf
         self._now = now
         self._queue: deque[asyncio.Future[None]] = deque()
+
+    def drive(self, most: int, per_minute: float | None) -> None:
+        """Set anew, before the first call, how many may be in flight and start in a minute."""
+        self.most = max(1, most)
+        self._limit = float(self.most)
+        self._interval_s = 60.0 / per_minute if per_minute else 0.0
 
     @property
     def limit(self) -> int:

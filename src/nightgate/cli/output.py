@@ -5,6 +5,7 @@ Owns the rule that with ``--json -`` stdout carries JSON and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -16,6 +17,11 @@ from nightgate.errors import InputError
 def people(json_path: str | None) -> TextIO:
     """Where text for people goes."""
     return sys.stderr if json_path == "-" else sys.stdout
+
+
+def users_prints_aside() -> contextlib.redirect_stdout[TextIO]:
+    """While users' code runs its prints go to stderr: every Strands agent prints its answers unless told not to."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def write_json(document: Any, path: str | None) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nightgate.cli.output import people, write_json, write_text
+from nightgate.cli.output import people, users_prints_aside, write_json, write_text
 from nightgate.errors import ExitCode, InputError
 from nightgate.requests import DEFAULT_STORE, RunRequest
 
@@ -43,12 +43,14 @@ async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> 
 
     if len(requests) > 1:
         for request in requests:
-            await wiring.preflight(request)
+            with users_prints_aside():
+                await wiring.preflight(request)
     summaries: list[dict[str, Any]] = []
     with Reporter() as reporter:
         progress = wiring.Progress(on_plan=reporter.planned, on_trial=reporter.trial, on_cell=reporter.cell)
         for request in requests:
-            finished = await wiring.run_request(request, progress)
+            with users_prints_aside():
+                finished = await wiring.run_request(request, progress)
             summaries.append(finished.summary.as_dict())
             reporter.__exit__(None, None, None)
             show(summaries[-1], request, args.json)
@@ -89,7 +91,8 @@ def through_prefect(
             if request.resume is None:
                 await wiring.preflight(request)
 
-    asyncio.run(check_all())
+    with users_prints_aside():
+        asyncio.run(check_all())
     quiet_prefect()
     from flows.nightly import nightly
 
@@ -98,7 +101,8 @@ def through_prefect(
     async def drive() -> Any:
         return await nightly(name, named, return_state=True)
 
-    state = asyncio.run(drive())
+    with users_prints_aside():
+        state = asyncio.run(drive())
     print(f"flow {state.name}: {state.message}", file=sys.stderr)
     summaries = asyncio.run(_stored(named))
     for summary, request in zip(summaries, requests, strict=True):

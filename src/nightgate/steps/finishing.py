@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
+from nightgate.errors import MissingError
 from nightgate.gates import Decision, decide
 from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
@@ -83,9 +84,18 @@ def _stated(
     tallies = tally(plan, account.cells)
     decision = decide(tallies, complete=complete)
     summary = document(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
-    text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1, allow_nan=False)
-    store.replace(keys.summary_key(plan.run_id), text.encode())
+    if not _stands(store, plan.run_id):
+        text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+        store.replace(keys.summary_key(plan.run_id), text.encode())
     return Finished(summary=summary, decision=decision, tallies=tallies)
+
+
+def _stands(store: Store, run_id: str) -> bool:
+    """Whether the summary of the committed run is there; from then on it never changes."""
+    try:
+        return bool(json.loads(store.read(keys.summary_key(run_id))).get("complete"))
+    except (MissingError, ValueError):
+        return False
 
 
 def _account(store: Store, manifest: Manifest) -> Account:

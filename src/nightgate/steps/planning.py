@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from nightgate.cases import Case, Suite, evaluators_of, select
@@ -29,7 +30,9 @@ from nightgate.plans import (
 )
 from nightgate.ports import AgentFactory, Store
 from nightgate.requests import RunRequest
+from nightgate.rows.jsontext import json_text
 from nightgate.rows.keys import checked_id, plan_key
+from nightgate.rows.redaction import redact_text
 from nightgate.version import VERSION
 
 
@@ -72,14 +75,16 @@ async def fingerprints(
         InputError: If the factory raises, hands out an object twice, or uses another model.
     """
     found: dict[str, Fingerprint] = {}
+    # Without secrets: the plan is stored, and a rotated key is no other agent. Most cases share the texts.
+    clean = lru_cache(redact_text)
     limits = {k: v for k, v in suite.limits.model_dump().items() if v is not None}
     for case in suite.cases:
         target = await _built(factory, refusing, case, suite)
         try:
             found[case.id] = Fingerprint(
                 model=identity,
-                system_prompt=target.system_prompt,
-                tools=digest(list(target.tools)),
+                system_prompt=target.system_prompt and clean(target.system_prompt),
+                tools=digest(clean(json_text(list(target.tools)), json_text=True)),
                 limits=limits,
                 sources=sources,
             )
@@ -173,14 +178,18 @@ def store_plan(store: Store, plan: Plan) -> None:
     Raises:
         InputError: If the run id is taken by another plan.
     """
+    key = plan_key(plan.run_id)
+    taken = InputError(
+        f"run id {plan.run_id!r} is taken by another run in {store.uri}: choose another --run-id, "
+        f"or go on with that run by --resume {plan.run_id}"
+    )
+    # The same plan again is no conflict to the store, and would still be paid for once more.
+    if key in store.find(key):
+        raise taken
     try:
-        store.create(plan_key(plan.run_id), plan.to_json())
+        store.create(key, plan.to_json())
     except ConflictError as error:
-        msg = (
-            f"run id {plan.run_id!r} is taken by another run in {store.uri}: choose another --run-id, "
-            f"or go on with that run by --resume {plan.run_id}"
-        )
-        raise InputError(msg) from error
+        raise taken from error
 
 
 def refuse_mixing(stored: Plan, fresh: Plan) -> None:

@@ -124,7 +124,9 @@ async def preflight(request: RunRequest) -> None:
         InputError: As the run would.
     """
     with tempfile.TemporaryDirectory() as spool:
-        room = await open_room(replace(request, store=spool, spool=spool, run_id=None, resume=None))
+        # Nothing to take over lies in a folder of its own; the run itself looks for that.
+        alone = replace(request, store=spool, spool=spool, run_id=None, resume=None, reuse=None)
+        room = await open_room(alone)
         await room.close()
     store = await asyncio.to_thread(open_store, request.store)
     await asyncio.to_thread(store.find, "manifests/")

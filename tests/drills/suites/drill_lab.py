@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from shell import Ran
 
 import nightgate
 from nightgate.ports import Store
@@ -72,6 +74,19 @@ def play(suite: Path, store: Store | str | None = None, **options: Any) -> dict[
         summary = asyncio.run(nightgate.run_suite(suite, store=kept, **values)).as_dict()
     json.dumps(summary, allow_nan=False)
     return summary
+
+
+def command(*args: str | Path) -> Ran:
+    """A command in this process: a second faster than a shell, and the same but for the process's end."""
+    from nightgate.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([str(arg) for arg in args])
+        except SystemExit as refused:  # argparse's own
+            code = int(refused.code or 0)
+    return Ran(code, out.getvalue(), err.getvalue())
 
 
 def evaluator(summary: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Admission to one model: in flight, paused, paced."""
 
 import asyncio
+import itertools
 import random
 from collections.abc import Callable
 
@@ -188,7 +189,7 @@ async def test_a_pace_spreads_the_starts(clock: Clock) -> None:
             started.append(clock.now)
 
     await asyncio.gather(*(one() for _ in range(4)))
-    gaps = [later - sooner for sooner, later in zip(started, started[1:], strict=False)]
+    gaps = [later - sooner for sooner, later in itertools.pairwise(started)]
     assert all(gap >= 1.0 for gap in gaps), started
 
 

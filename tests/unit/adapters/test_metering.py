@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,14 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from strands import Agent
-from strands.agent.conversation_manager import SlidingWindowConversationManager, SummarizingConversationManager
+from strands.agent.conversation_manager import (
+    SlidingWindowConversationManager,
+    SummarizingConversationManager,
+)
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
+import nightgate.playing
 from makers import (
     AT_ONCE,
     Journal,
     TinyModel,
     a_case,
+    a_clock,
     a_limiter,
     a_meter,
     a_plan,
@@ -31,6 +37,8 @@ from makers import (
     said,
     user,
 )
+from nightgate import deadlines
+from nightgate.adapters import metering
 from nightgate.adapters.agents import StrandsFactory
 from nightgate.adapters.failures import ScriptedFailure
 from nightgate.adapters.metering import MeteredModel, RetryPolicy
@@ -52,7 +60,9 @@ def ledger(model: MeteredModel) -> Journal:
 async def ask(model: MeteredModel, scope: Scope | None = None) -> str:
     with scoped(scope or a_scope()):
         events = [event async for event in model.stream(ASK)]
-    return "".join(e["contentBlockDelta"]["delta"].get("text", "") for e in events if "contentBlockDelta" in e)
+    return "".join(
+        e["contentBlockDelta"]["delta"].get("text", "") for e in events if "contentBlockDelta" in e
+    )
 
 
 def fails(kind: str) -> TinyModel:
@@ -146,13 +156,13 @@ async def test_retry_after_pauses_the_model_for_everybody(monkeypatch: pytest.Mo
     """The one that was told waits, and so do those that would be told next."""
     pauses: list[float] = []
 
-    class Told(Exception):
+    class ToldError(Exception):
         status_code = 429
         headers = {"Retry-After": "3"}  # noqa: RUF012 - as clients have it
 
     limiter = a_limiter()
     monkeypatch.setattr(limiter, "throttled", pauses.append)
-    model = metered(in_turn(Told(), said()), limiter=limiter)
+    model = metered(in_turn(ToldError(), said()), limiter=limiter)
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -177,7 +187,7 @@ async def test_a_throttling_storm_costs_no_verdict() -> None:
         in_flight -= 1
         return said("fine")
 
-    limiter = a_limiter(20)
+    limiter = a_limiter(20, now=time.monotonic)
     model = metered(TinyModel(reply), limiter=limiter, policy=RetryPolicy(base_s=0.001, cap_s=0.02))
     scopes = [a_scope(trial=trial) for trial in range(20)]
     answers = await asyncio.gather(*(ask(model, scope) for scope in scopes))
@@ -280,7 +290,7 @@ async def test_call_ids_are_unique_over_meters() -> None:
     ("inner", "price", "cost"),
     [
         (fails("auth"), PRICE, 0),
-        (fails("auth"), None, None),
+        (fails("auth"), None, 0),
         (in_turn(said()), None, None),
         (in_turn(said()), PRICE, 15_000),
         (in_turn(said()[:-1]), PRICE, None),
@@ -315,11 +325,14 @@ async def test_without_a_scope_a_call_is_on_the_ledger_all_the_same() -> None:
 # --- after the end of a trial ---
 
 
-async def test_a_late_answer_is_dropped_and_its_tokens_are_counted() -> None:
+async def test_a_late_answer_is_dropped_and_its_tokens_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """agent_timeout, one row; what came afterwards was spent."""
-    gate, meter = Gate(), a_meter()
+    gate, meter, clock = Gate(), a_meter(), a_clock(monkeypatch, deadlines)
     model = metered(gate.model, meter, price=PRICE)
-    trial = await played(model, timeout_s=0.02)
+    playing = asyncio.create_task(played(model, timeout_s=0.05))
+    await gate.asked.wait()
+    clock.now += 1.0
+    trial = await playing
     assert (trial.ending, trial.output) == (Ending.AGENT_TIMEOUT, "")
     gate.open.set()
     await meter.settle()
@@ -486,19 +499,23 @@ async def played(model: MeteredModel, *, timeout_s: float = 30.0, **agent: Any) 
     return await play(plan, planned, case, 0, factory=factory, model=model, attempt=1)
 
 
-async def test_waiting_for_the_model_is_no_slowness_of_the_agents() -> None:
+async def test_waiting_for_the_model_is_no_slowness_of_the_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits in line for far longer than its deadline, and completes."""
+    clock = a_clock(monkeypatch, deadlines, metering, nightgate.playing)
     limiter, gate, meter = a_limiter(1), Gate(), a_meter()
     other = asyncio.create_task(ask(metered(gate.model, meter, limiter=limiter), a_scope(trial=9)))
     await gate.asked.wait()
-    waiting = asyncio.create_task(played(metered(in_turn(said("done")), meter, limiter=limiter), timeout_s=0.2))
-    await asyncio.sleep(0.4)
+    model = metered(in_turn(said("done")), meter, limiter=limiter)
+    waiting = asyncio.create_task(played(model, timeout_s=0.05))
+    while not limiter._queue:  # noqa: ASYNC110 - the queue has no event
+        await asyncio.sleep(0)
+    clock.now += 1000.0
+    await asyncio.sleep(0.2)  # the deadline is looked at meanwhile
     gate.open.set()
     trial = await waiting
     await other
     assert (trial.ending, trial.output) == (Ending.COMPLETED, "done")
-    assert trial.wait_ms > 200
-    assert trial.latency_ms < 200
+    assert (trial.wait_ms, trial.latency_ms) == (1_000_000.0, 0.0)
 
 
 async def test_the_sdk_does_not_retry_what_we_gave_up() -> None:
@@ -591,20 +608,24 @@ async def test_failures_cross_loops_as_they_are() -> None:
 
 async def test_a_foreign_asker_that_goes_away_leaves_the_call_to_end() -> None:
     """Its loop is gone; the ledger must not be left without the end."""
-    gate = Gate()
-    model, scope = metered(gate.model), a_scope()
+    asked, go_on = threading.Event(), asyncio.Event()
 
-    def impatient() -> None:
-        async def short() -> None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await ask(model, scope)
+    async def reply(*_: Any) -> Any:
+        asked.set()
+        await go_on.wait()
+        return said()
 
-        asyncio.run(short())
+    model, scope = metered(TinyModel(reply)), a_scope()
 
-    await asyncio.to_thread(impatient)
-    gate.open.set()
+    async def impatient() -> None:
+        asking = asyncio.create_task(ask(model, scope))
+        await asyncio.to_thread(asked.wait)
+        asking.cancel()
+        await asyncio.wait({asking})
+
+    await asyncio.to_thread(lambda: asyncio.run(impatient()))
     scope.closed = True
+    go_on.set()
     await model._meter.settle()
     assert ledger(model).outcomes == ["ok"]
 
@@ -623,9 +644,7 @@ def test_a_sync_call_on_the_home_loop_does_not_stop_the_run() -> None:
             replies = in_turn([overflow], said("summary"), said("after all"))
             history = [user("a"), {"role": "assistant", "content": [{"text": "b"}]}] * 10
             manager = SummarizingConversationManager(preserve_recent_messages=2)
-            found.append(
-                await played(metered(replies), messages=history, conversation_manager=manager)
-            )
+            found.append(await played(metered(replies), messages=history, conversation_manager=manager))
 
         asyncio.run(run())
 
@@ -683,7 +702,11 @@ async def test_what_the_sdk_reads_of_a_model_is_the_providers() -> None:
 
     inner = Provider(lambda *_: said())
     model = metered(inner)
-    assert (model.stateful, model.context_window_limit, model._supports_structured_output) == (True, 4711, True)
+    assert (model.stateful, model.context_window_limit, model._supports_structured_output) == (
+        True,
+        4711,
+        True,
+    )
     assert await model.count_tokens([1, 2, 3]) == 3
     assert model.config == model.get_config() == {"model_id": "tiny"}
     model.update_config(temperature=0)
@@ -696,7 +719,9 @@ async def test_all_that_the_sdk_hands_over_reaches_the_provider() -> None:
     seen: dict[str, Any] = {}
 
     class Provider(TinyModel):
-        async def stream(self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **more: Any) -> Any:
+        async def stream(
+            self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **more: Any
+        ) -> Any:
             seen.update(more, tools=tool_specs, system=system_prompt)
             for event in said():
                 yield event

@@ -20,7 +20,9 @@ def asked(where: dict[str, Any], *calls: ToolCall, match: str = "subset") -> Sta
 
 def test_an_uncalled_tool_fails_instead_of_going_unjudged() -> None:
     """A green N/A once hid a skipped lookup: the asked-for call did not happen."""
-    score = judged([{"tool": "search", "where": {"sort_order": "asc"}}], a_call("other", {"sort_order": "asc"}))
+    score = judged(
+        [{"tool": "search", "where": {"sort_order": "asc"}}], a_call("other", {"sort_order": "asc"})
+    )
     assert score.status is Status.FAIL
     assert score.reason == "search was never called"
 

@@ -9,7 +9,11 @@ from nightgate.evaluators.state import BlockedAsExpected, StateReached
 from nightgate.scores import Score, Status
 from nightgate.trials import Ending
 
-STATE = {"cases": {"CS-1001": {"status": "open", "tags": ["a", "b"]}}, "mail.sent": {"count": 0}, "note": None}
+STATE = {
+    "cases": {"CS-1001": {"status": "open", "tags": ["a", "b"]}},
+    "mail.sent": {"count": 0},
+    "note": None,
+}
 
 
 def judged(want: dict[str, Any], state: Any = STATE) -> Score:

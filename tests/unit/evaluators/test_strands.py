@@ -1,6 +1,7 @@
 """Strands Evals' evaluators as ours: what they return, typed from facts."""
 
 import asyncio
+import json
 import logging
 import subprocess
 import sys
@@ -154,8 +155,6 @@ class RatingJudge(Model):
         filled = rating(spec["inputSchema"]["json"], "best" if "good answer" in text else "worst")
         if spec["name"] == "EvaluationOutput":
             filled |= {"score": 0.9 if "good answer" in text else 0.2}
-        import json
-
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": start}}
         yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(filled)}}}}
@@ -246,9 +245,14 @@ def test_a_level_that_the_user_chose_is_kept() -> None:
     """Also when something inside raises."""
     root = logging.getLogger()
     before = root.level, list(root.handlers)
-    with pytest.raises(ZeroDivisionError), root_logger_kept():
-        root.setLevel(7)
-        root.addHandler(logging.NullHandler())
-        raise ZeroDivisionError
+
+    def raises() -> None:
+        with root_logger_kept():
+            root.setLevel(7)
+            root.addHandler(logging.NullHandler())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        raises()
     assert (root.level, root.handlers) == before
     assert import_strands_evals().Contains is Contains

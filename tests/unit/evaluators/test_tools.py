@@ -39,7 +39,9 @@ def test_required_forbidden_and_counted_names(
     assert score.score == (1.0 if status is Status.PASS else 0.0)
 
 
-@pytest.mark.parametrize("came_back", [{"status": "error", "result": "boom"}, {"status": None, "result": None}])
+@pytest.mark.parametrize(
+    "came_back", [{"status": "error", "result": "boom"}, {"status": None, "result": None}]
+)
 def test_a_call_counts_whatever_came_back(came_back: dict[str, Any]) -> None:
     """The model chose the tool; that it broke, was refused or was never offered is another matter."""
     trial = a_trial("", a_call("resolve", **came_back))
@@ -58,5 +60,5 @@ def test_every_broken_part_is_in_the_reason() -> None:
 
 
 def test_a_star_names_what_was_called() -> None:
-    """"No tool at all" is broken by a tool that has a name."""
+    """A rule of "no tool at all" is broken by a tool that has a name."""
     assert judged({"must_not_call": ["*"]}, "b", "a").reason == "forbidden a, b (called: b, a)"

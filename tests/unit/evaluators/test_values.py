@@ -108,7 +108,15 @@ def test_a_path_leads_through_objects_lists_and_keys_with_dots(path: str, found:
 
 @pytest.mark.parametrize(
     "path",
-    ["cases.CS-2", "cases.CS-1.notes.2", "cases.CS-1.notes.-1", "cases.CS-1.notes.²", "empty.x", "a.b.c.d", ""],
+    [
+        "cases.CS-2",
+        "cases.CS-1.notes.2",
+        "cases.CS-1.notes.-1",
+        "cases.CS-1.notes.²",
+        "empty.x",
+        "a.b.c.d",
+        "",
+    ],
 )
 def test_what_is_not_there_is_missing_and_not_null(path: str) -> None:
     """A path into nothing must not equal a wanted null."""
