@@ -115,9 +115,7 @@ def size_executor(threads: int) -> None:
     The default has six on two cores, and sync tools, sync judges and Bedrock all live in it.
     """
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(
-        _Threads(max_workers=threads + _MOST_HUNG, thread_name_prefix=THREAD_PREFIX)
-    )
+    loop.set_default_executor(_Threads(max_workers=threads + _MOST_HUNG, thread_name_prefix=THREAD_PREFIX))
 
 
 class _Threads(ThreadPoolExecutor):

@@ -82,8 +82,8 @@ class Tally:
 
     @property
     def covered(self) -> int:
-        """Cells that gave an answer, or were allowed not to."""
-        return self.passed + self.failed + self.measured + self.allowed
+        """Cells that are decided: judged, measured, allowed to be skipped, or failed by ``require``."""
+        return self.passed + self.failed + self.measured + self.allowed + self.required
 
     @property
     def mean_score(self) -> float | None:
@@ -167,7 +167,7 @@ def tally(plan: Plan, rows: Iterable[tuple[str, str, str, str | None, float | No
     for case_id, evaluator, status, blame, score in rows:
         found = cells.get((case_id, evaluator))
         if found is None:
-            msg = f"run {plan.run_id}: case {case_id!r}, evaluator {evaluator!r} has a row and was never planned"
+            msg = f"run {plan.run_id}: a row of case {case_id!r}, {evaluator!r} that was never planned"
             raise ValueError(msg)
         found.add(Status(status), Blame(blame) if blame else None, score)
     for case in plan.cases:

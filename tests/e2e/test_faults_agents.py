@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from drill_lab import OK, a_case, command, evaluator, only, play, rows, write_suite
-from shell import nightgate
 
+from nightgate import gate
 from nightgate.errors import InputError
 from nightgate.testing import InMemoryStore
+from shell import nightgate
 
 LOOKED_UP = [{"call": {"lookup": {"topic": "x"}}}, *OK]
 PONDERED = [{"call": {"ponder": {"topic": "x"}}}, *OK]
@@ -157,6 +158,22 @@ def test_a_factory_that_ends_the_process_ends_it_with_2(tmp_path: Path) -> None:
 
     assert (ran.code, ran.out) == (2, "")
     assert "failed to build for case 'one': SystemExit: 0" in ran.err
+
+
+def test_an_exit_inside_of_the_sdk_is_no_green_end(tmp_path: Path) -> None:
+    """An async tool runs in a task of the SDK's, where nobody can hold it; 0 would say that all is well."""
+    suite = write_suite(
+        tmp_path / "s",
+        [a_case("one", context={"fault": "async tool exits"})],
+        replies={"*": PONDERED},
+        agent="fault_agents:build",
+    )
+
+    ran = nightgate("run", suite, "--store", tmp_path / "store", "--run-id", "left")
+
+    assert (ran.code, ran.out) == (3, "")
+    assert "stopped by SystemExit: nothing is decided" in ran.err
+    assert gate(str(tmp_path / "store"), "left").exit_code == 3
 
 
 def test_a_module_that_exits_is_wrong_input(tmp_path: Path) -> None:

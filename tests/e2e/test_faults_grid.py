@@ -161,7 +161,7 @@ def test_every_planned_cell_ends_in_exactly_one_status(grid: Grid) -> None:
 @settings(max_examples=20)
 @given(grid=GRIDS, cents=st.integers(0, 12), concurrency=st.integers(1, 3))
 def test_a_cap_anywhere_and_a_resume_lead_to_the_same_cells(grid: Grid, cents: int, concurrency: int) -> None:
-    """Stopped after any call, of any role: the open run adds up, and the resumed one is as if never stopped."""
+    """Stopped after any call, of any role: the open run adds up, the resumed one is as if never stopped."""
     store, unharmed = InMemoryStore(), InMemoryStore()
     options: dict[str, Any] = {"concurrency": concurrency, "judge_concurrency": 1}
     with tempfile.TemporaryDirectory() as folder:

@@ -42,8 +42,10 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     suite = write_suite(folder / "s", cases, model="import:fault_models:Pausing")
     mark, store = folder / "mark", folder / "store"
     process = subprocess.Popen(
-        [sys.executable, "-m", "nightgate.cli", "run", suite, "--store", store, "--run-id", "stopped"]
-        + ["--concurrency", "1", "--json", "-"],
+        [
+            *(sys.executable, "-m", "nightgate.cli", "run", suite, "--store", store),
+            *("--run-id", "stopped", "--concurrency", "1", "--json", "-"),
+        ],
         env=environment({"DRILL_MARK": str(mark)}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -65,7 +67,8 @@ def test_ctrl_c_ends_in_130_with_what_was_finished(interrupted: dict[str, Any]) 
 
     assert interrupted["code"] == 130
     assert (summary["complete"], summary["stopped"], summary["exit_code"]) == (False, "cancelled", 130)
-    assert (summary["trials"]["completed"], summary["trials"]["not_run"]) == (6, 14)
+    trials = summary["trials"]
+    assert (trials["completed"], trials["cancelled"], trials["not_run"]) == (6, 1, 13)
     assert (summary["cells"]["pass"], summary["cells"]["skipped"]) == (6, 14)
     assert "Traceback" not in interrupted["err"]
 
@@ -156,9 +159,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setattr(fault_models.Client, "url", f"http://127.0.0.1:{server.server_port}/")
     monkeypatch.setattr(fault_models.Client, "held", None)
-    yield write_suite(
-        tmp_path / "s", [a_case(f"c{i}") for i in range(5)], model="import:fault_models:Remote"
-    )
+    yield write_suite(tmp_path / "s", [a_case(f"c{i}") for i in range(5)], model="import:fault_models:Remote")
     server.shutdown()
     server.server_close()
 
@@ -174,7 +175,8 @@ def test_two_runs_with_one_client_in_one_loop(remote: Path, tmp_path: Path) -> N
     async def both() -> list[int]:
         stores = (InMemoryStore(), InMemoryStore())
         return [
-            (await nightgate.run_suite(remote, store=store, spool=str(tmp_path))).exit_code for store in stores
+            (await nightgate.run_suite(remote, store=store, spool=str(tmp_path))).exit_code
+            for store in stores
         ]
 
     assert asyncio.run(both()) == [0, 0]
@@ -258,24 +260,32 @@ def test_a_commit_that_breaks_half_way_is_no_commit(tmp_path: Path, allowed: int
     assert not store.find("staging/")
 
 
-@pytest.mark.parametrize("prefix", ["staging/", "runs/half/summary"])
-def test_a_store_that_goes_away_loses_nothing(tmp_path: Path, prefix: str) -> None:
-    """Records wait in the journal; the resumed run repeats no call."""
+def test_a_store_that_takes_no_groups_loses_nothing(tmp_path: Path) -> None:
+    """Records wait in the journal; the resumed run brings them up and repeats no call."""
     suite = write_suite(tmp_path / "s", [a_case("one", trials=3), a_case("two")])
-    store = FailingStore(0, (prefix,))
-    try:
-        play(suite, store, run_id="half", spool=str(tmp_path / "spool"))
-    except StoreError as refused:
-        assert "no space left" in str(refused)
+    store = FailingStore(0, ("staging/",))
+    spool = str(tmp_path / "spool")
+    first = play(suite, store, run_id="half", spool=spool)
     store.allowed = 100
 
-    try:
-        play(suite, store, resume="half", spool=str(tmp_path / "spool"))
-    except nightgate.errors.InputError as complete:
-        assert "is complete" in str(complete)
+    last = play(suite, store, resume="half", spool=spool)
+
+    assert (first["complete"], first["exit_code"]) == (False, 3)
+    assert (last["complete"], last["exit_code"]) == (True, 0)
+    assert len(rows(store, "calls")) == 4
+
+
+def test_a_summary_that_was_refused_is_written_by_the_next_finish(tmp_path: Path) -> None:
+    """The run is committed before it; the gate reads rows and never needed it."""
+    suite = write_suite(tmp_path / "s", [a_case("one")])
+    store = FailingStore(0, ("runs/half/summary",))
+    with pytest.raises(StoreError, match="no space left"):
+        play(suite, store, run_id="half")
 
     assert gate(store, "half").exit_code == 0
-    assert len(rows(store, "calls")) == 4
+    store.allowed = 100
+    finish_run(store, "half")
+
     assert json.loads(store.read("runs/half/summary.json"))["complete"]
 
 

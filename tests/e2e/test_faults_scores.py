@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from drill_lab import OK, a_case, command, evaluator, only, play, rows, write_suite
 from fault_evaluators import GARBAGE, ODD
-from shell import nightgate
 
 from nightgate.testing import InMemoryStore
+from shell import nightgate
 
 SCORES = ("0.9", "0.8", "nan", "0.85")
 

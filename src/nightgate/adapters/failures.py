@@ -218,9 +218,7 @@ def _outcome(error: BaseException) -> Outcome | None:
             return found
     if isinstance(error, TimeoutError):
         return Outcome.TIMEOUT
-    if isinstance(error, (ConnectionError, EOFError)):
-        return Outcome.DISCONNECT
-    if type(error) is RuntimeError and str(error) == _OLD_LOOP:
+    if isinstance(error, (ConnectionError, EOFError)) or str(error) == _OLD_LOOP:
         return Outcome.DISCONNECT
     if isinstance(error, OSError) and _is_network(error):
         return Outcome.DISCONNECT

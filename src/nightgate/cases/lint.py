@@ -39,10 +39,25 @@ def lint(suite: Suite, *, today: dt.date | None = None) -> list[str]:
         *_unplanned(suite),
         *_live(suite),
         *_quarantines(suite, today),
+        *_not_yet(suite),
     ]
     if suite.file.is_file():
         found += [*_empty_files(suite), *_scripts(suite)]
     return found
+
+
+def _not_yet(suite: Suite) -> Iterator[str]:
+    """Keys that are read and change nothing: silence would be taken for a promise."""
+    unused = {
+        "alerts": bool(suite.alerts),
+        "gate.judges: calibrated": suite.gate.judges == "calibrated",
+        "gate.regression": suite.gate.regression is not None,
+        "canary": any(case.canary for case in suite.cases),
+        "quarantine": any(case.quarantine is not None for case in suite.cases),
+    }
+    for key, used in unused.items():
+        if used:
+            yield f"{key} is read and has no effect in this version"
 
 
 def persona_mix(suite: Suite) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from nightgate.cli.output import check_writable
 from nightgate.cli.run import request_of, through_prefect
 from nightgate.errors import InputError
 
@@ -14,6 +15,7 @@ def run(args: argparse.Namespace) -> int:
     if args.run_id or args.resume:
         msg = "--run-id and --resume name one run: use `nightgate run SUITE`"
         raise InputError(msg)
+    check_writable(args.json, args.junit)
     suites = suites_under(Path(args.folder))
     requests = [request_of(args, str(suite)) for suite in suites]
     return through_prefect(requests, args, name=Path(args.folder).resolve().name, several=True)

@@ -20,7 +20,7 @@ def people(json_path: str | None) -> TextIO:
 
 
 def users_prints_aside() -> contextlib.redirect_stdout[TextIO]:
-    """While users' code runs its prints go to stderr: every Strands agent prints its answers unless told not to."""
+    """While users' code runs its prints go to stderr: Strands agents print their answers by default."""
     return contextlib.redirect_stdout(sys.stderr)
 
 
@@ -51,3 +51,23 @@ def write_text(text: str, path: str) -> None:
     except OSError as error:
         msg = f"{path}: cannot be written: {error.strerror or error}"
         raise InputError(msg) from error
+
+
+def check_writable(*paths: str | None) -> None:
+    """Try output files before a run is paid for; afterwards exit 2 would hide its verdict.
+
+    Raises:
+        InputError: If one cannot be written.
+    """
+    for path in [Path(path) for path in paths if path is not None and path != "-"]:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            continue  # a pipe: to open it is to use it
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = not path.exists()
+            path.open("ab").close()
+            if new:
+                path.unlink()
+        except OSError as error:
+            msg = f"{path}: cannot be written: {error.strerror or error}"
+            raise InputError(msg) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nightgate.cli.output import people, write_json
-from nightgate.cli.stores import resolve_run, store_of
+from nightgate.cli.stores import store_of
 from nightgate.errors import ExitCode
 from nightgate.requests import RunRequest
 
@@ -15,10 +15,11 @@ def run(args: argparse.Namespace) -> int:
     from nightgate.recorder import bring_up
     from nightgate.reports.terminal import render
     from nightgate.steps.finishing import finish_run
+    from nightgate.steps.listing import resolve
     from nightgate.steps.reading import load_plan
 
     store = store_of(args)
-    run_id = load_plan(store, resolve_run(store, args.run)).run_id
+    run_id = load_plan(store, resolve(store, args.run)).run_id
     # Looked up as the run looked it up, settings of the environment included.
     spool = RunRequest.make("", {"store": args.store, "spool": args.spool}).spool_folder
     brought = bring_up(store, run_id, spool)

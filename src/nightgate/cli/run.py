@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nightgate.cli.output import people, users_prints_aside, write_json, write_text
+from nightgate.cli.output import check_writable, people, users_prints_aside, write_json, write_text
 from nightgate.errors import ExitCode, InputError
 from nightgate.requests import DEFAULT_STORE, RunRequest
 
@@ -21,6 +21,7 @@ _FIELDS = (
 
 def run(args: argparse.Namespace) -> int:
     """Run one or several suites; with several, all are checked before the first starts."""
+    check_writable(args.json, args.junit)
     requests = [request_of(args, suite) for suite in args.suites]
     if len(requests) > 1 and (args.run_id or args.resume):
         msg = "--run-id and --resume name one run: give one suite"
@@ -106,10 +107,10 @@ def through_prefect(
     print(f"flow {state.name}: {state.message}", file=sys.stderr)
     summaries = asyncio.run(_stored(named))
     for summary, request in zip(summaries, requests, strict=True):
-        if summary.get("evaluators") is not None:
+        if summary["cells"] is not None:
             show(summary, request, args.json)
         else:
-            print(f"{summary['suite']}: {'; '.join(summary['findings'])}", file=people(args.json))
+            print(f"{summary['suite']}: {summary['findings'][0]['text']}", file=people(args.json))
     return conclude(summaries, args, several=several)
 
 

@@ -12,16 +12,3 @@ from nightgate.requests import default_store
 def store_of(args: argparse.Namespace) -> Store:
     """The store that was named, or the default one."""
     return open_store(args.store or default_store())
-
-
-def resolve_run(store: Store, text: str) -> str:
-    """The run id behind ``latest``, ``latest:SUITE`` or an id.
-
-    Raises:
-        MissingError: If there is no such run.
-    """
-    from nightgate.steps.listing import latest
-
-    if text == "latest" or text.startswith("latest:"):
-        return latest(store, text.partition(":")[2] or None)
-    return text

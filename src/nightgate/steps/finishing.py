@@ -72,6 +72,10 @@ def finish_run(
     )
     writer = _Writer(store, plan, found, commit=complete)
     writer.write()
+    if stopped == "cancelled":
+        # Begun and stopped by hand: neither played nor never tried.
+        begun = sum(key not in found.trials for key in found.plays)
+        writer.account.endings[Ending.CANCELLED] = begun
     if complete:
         writer.commit(tally(plan, writer.account.cells))
     return _stated(store, plan, writer.account, complete=complete, stopped=stopped, wall_s=wall_s)

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from nightgate.errors import MissingError
+from nightgate.errors import InputError, MissingError
 from nightgate.ports import Store
 
 _PLAN = re.compile(r"runs/([0-9a-z-]{1,64})/plan\.json")
@@ -35,6 +35,25 @@ def latest(store: Store, suite: str | None) -> str:
     of_suite = f" of suite {suite!r}" if suite else ""
     msg = f"no run{of_suite} in {store.uri}: start one with `nightgate run SUITE --store {store.uri}`"
     raise MissingError(msg)
+
+
+def resolve(store: Store, text: str, suite: str | None = None) -> str:
+    """The run id that a person means.
+
+    Args:
+        store: Where it lies.
+        text: A run id, ``latest`` or ``latest:SUITE``.
+        suite: Whose run a bare ``latest`` is; None takes the latest of all.
+
+    Raises:
+        InputError: For ``baseline``, which this version does not keep.
+        MissingError: If there is no such run.
+    """
+    word, _, named = text.partition(":")
+    if word == "baseline":
+        msg = f"{text}: this version keeps no baselines; name a run id, latest or latest:SUITE"
+        raise InputError(msg)
+    return latest(store, named or suite) if word == "latest" else text
 
 
 def _entry(store: Store, key: str, keys: set[str]) -> dict[str, Any] | None:

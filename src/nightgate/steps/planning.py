@@ -43,6 +43,9 @@ def resolve(suite: Suite, request: RunRequest) -> Suite:
         InputError: If a filter matches nothing.
     """
     live = suite.live if request.live else None
+    if live is not None and live.model is None and request.model is None:
+        msg = f"{suite.file}: --live needs `live: {{model: ...}}` in the suite, or --model"
+        raise InputError(msg)
     changes = {
         "model": request.model or (live and live.model) or suite.model,
         "judge": request.judge or (live and live.judge) or suite.judge,

@@ -12,7 +12,7 @@ from typing import Any
 
 from nightgate.errors import ExitCode
 from nightgate.runner import Receipt
-from nightgate.summaries import Summary
+from nightgate.summaries import SUMMARY_SCHEMA, Summary
 
 _ORDER = (
     ExitCode.INPUT,
@@ -53,14 +53,24 @@ def headline(summary: Summary) -> dict[str, Any]:
 
 
 def broken(suite: str, run_id: str | None, why: str) -> dict[str, Any]:
-    """The headline of a run that left no summary: never a pass."""
+    """The summary of a run that left none: never a pass, and every figure unknown."""
     return {
+        "schema": SUMMARY_SCHEMA,
         "run_id": run_id,
         "suite": Path(suite).name,
+        "complete": False,
         "verdict": "inconclusive",
         "exit_code": int(ExitCode.INCONCLUSIVE),
-        "complete": False,
-        "findings": [f"the run left no summary: {why}"],
+        "stopped": None,
+        "cells": None,
+        "trials": None,
+        "evaluators": [],
+        "cost_usd": None,
+        "tokens": None,
+        "flaky": [],
+        "failures": [],
+        "cases": [],
+        "findings": [{"evaluator": None, "text": f"the run left no summary: {why}"}],
     }
 
 

@@ -101,8 +101,7 @@ def named(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 async def headline(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The headline of a run from its stored summary; inconclusive when it has none."""
-    document = await stored_summary(parameters)
-    return reporting.headline(Summary(document)) if "evaluators" in document else document
+    return reporting.headline(Summary(await stored_summary(parameters)))
 
 
 async def stored_summary(parameters: Mapping[str, Any]) -> dict[str, Any]:

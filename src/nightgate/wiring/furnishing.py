@@ -30,7 +30,7 @@ from nightgate.runner import Done, size_executor
 from nightgate.steps import planning, reusing
 from nightgate.steps.collecting import collect
 from nightgate.steps.finishing import finish_run
-from nightgate.steps.listing import latest
+from nightgate.steps.listing import resolve
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.trials import Trial
 
@@ -173,9 +173,8 @@ async def start_anew(furniture: Furniture, fresh: Plan) -> tuple[Plan, Done]:
         InputError: If the run id is taken, or the run to reuse cannot be.
     """
     store, request = furniture.store, furniture.request
-    source = request.reuse
-    if source == "latest":
-        source = await asyncio.to_thread(latest, store, furniture.suite.suite)
+    suite = furniture.suite.suite
+    source = await asyncio.to_thread(resolve, store, request.reuse, suite) if request.reuse else None
     plan = replace(fresh, parent=source)
     taken = [] if source is None else await asyncio.to_thread(_list, store, source, plan)
     await asyncio.to_thread(planning.store_plan, store, plan)
@@ -236,7 +235,7 @@ def _held(trial: Trial) -> Callable[[], Trial]:
     return lambda: trial
 
 
-def stored_plan(store: Store, request: RunRequest) -> Plan | None:
+def stored_plan(store: Store, request: RunRequest, suite: Suite) -> Plan | None:
     """The plan to go on with, for ``--resume``.
 
     Raises:
@@ -244,7 +243,10 @@ def stored_plan(store: Store, request: RunRequest) -> Plan | None:
     """
     if request.resume is None:
         return None
-    plan = load_plan(store, request.resume)
+    plan = load_plan(store, resolve(store, request.resume, suite.suite))
+    if plan.suite != suite.suite:
+        msg = f"--resume {request.resume}: run {plan.run_id} is of suite {plan.suite!r}, not {suite.suite!r}"
+        raise InputError(msg)
     if manifest_of(store, plan) is not None:
         finish_run(store, plan.run_id)  # its summary may be older than its commit
         msg = f"run {plan.run_id} is complete: there is nothing to resume"

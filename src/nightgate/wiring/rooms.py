@@ -14,9 +14,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from nightgate.adapters.store import open_store
 from nightgate.cases import Suite, load_suite
+from nightgate.errors import DamagedError, InputError, MissingError, StoreError
 from nightgate.plans import Plan, Shard, cut
 from nightgate.ports import Clock, Store
 from nightgate.requests import RunRequest
@@ -82,13 +84,23 @@ class Room:
     async def finish(self) -> Finished:
         """Close, then commit what is complete."""
         await self.close()
-        return await asyncio.to_thread(
-            finish_run,
-            self.furniture.store,
-            self.plan.run_id,
-            stopped=self.stop.reason,
-            wall_s=time.monotonic() - self.began,
-        )
+        store = self.furniture.store
+        try:
+            return await asyncio.to_thread(
+                finish_run,
+                store,
+                self.plan.run_id,
+                stopped=self.stop.reason,
+                wall_s=time.monotonic() - self.began,
+            )
+        except DamagedError:
+            raise
+        except StoreError as error:
+            msg = (
+                f"{error}\nWhat was paid for is safe on this machine. When the store is back: "
+                f"nightgate publish {self.plan.run_id} --store {store.uri}"
+            )
+            raise StoreError(msg) from error
 
 
 _ROOMS: dict[str, Room] = {}
@@ -120,7 +132,7 @@ async def open_room(
     loaded = suite if suite is not None else await asyncio.to_thread(load_suite, request.suite)
     if store is None:
         store = await asyncio.to_thread(open_store, request.store)
-    stored = await asyncio.to_thread(stored_plan, store, request)
+    stored = await asyncio.to_thread(_reachable, stored_plan, store, request, loaded)
     if stored is not None:
         request = planning.resumed(stored, request)
     furniture = furnish(request, loaded, store, stored)
@@ -129,6 +141,9 @@ async def open_room(
         plan, done = await (
             start_anew(furniture, fresh) if stored is None else go_on(furniture, fresh, stored)
         )
+    except StoreError as error:
+        await furniture.stack.aclose()
+        raise _unreachable(store, error) from error
     except BaseException:
         await furniture.stack.aclose()
         raise
@@ -144,6 +159,28 @@ async def open_room(
     )
     _ROOMS[plan.run_id] = room
     return room
+
+
+T = TypeVar("T")
+
+
+def _reachable(ask: Callable[..., T], store: Store, *args: Any) -> T:
+    """Ask the store before anything is spent."""
+    try:
+        return ask(store, *args)
+    except MissingError:
+        raise
+    except StoreError as error:
+        raise _unreachable(store, error) from error
+
+
+def _unreachable(store: Store, error: StoreError) -> InputError:
+    """A store that cannot be used at the start is configuration: nothing was spent yet."""
+    if isinstance(error, MissingError):
+        return InputError(str(error))
+    return InputError(
+        f"{error}\nNothing was spent. `nightgate doctor --store {store.uri}` looks at the store alone."
+    )
 
 
 def _workshop(furniture: Furniture, plan: Plan, progress: Progress) -> Workshop:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from shell import Ran
 
 import nightgate
 from nightgate.ports import Store
 from nightgate.testing import InMemoryStore
+from shell import Ran
 
 DRILL: Mapping[str, Any] = {
     "suite": "drill",
@@ -114,3 +114,8 @@ def only(found: Sequence[Any]) -> Any:
     """The one element."""
     assert len(found) == 1, found
     return found[0]
+
+
+def stored(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -81,7 +81,7 @@ class Swallowing:
         return "All fine. [KB-1]"
 
 
-def _tools(fault: str) -> list[Any]:
+def _tools(fault: str) -> list[Any]:  # noqa: C901 - one fault a line
     @tool
     def lookup(topic: str) -> str:
         """Look up a topic.
@@ -110,6 +110,8 @@ def _tools(fault: str) -> list[Any]:
         """
         if fault == "tool cancels":
             raise asyncio.CancelledError
+        if fault == "async tool exits":
+            sys.exit(0)
         if fault == "slow async tool":
             await asyncio.sleep(1.5)
         return topic
@@ -159,5 +161,5 @@ def build(model: Any, case: Any) -> Any:
 
 def loud(model: Any, case: Any) -> Agent:
     """With the callback handler that the SDK gives to every agent, and prints of its own."""
-    print("a print in a factory")
+    print("a print in a factory")  # noqa: T201 - the fault
     return Agent(model=model, system_prompt="Answer.")

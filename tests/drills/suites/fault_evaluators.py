@@ -29,7 +29,7 @@ class GradedJudge(Graded):
 
 
 class Applies(Evaluator):
-    """Strands': not applicable, with the pass flag that the library puts there, unless the context says so."""
+    """Strands': not applicable, with the library's pass flag, unless the context says so."""
 
     def evaluate(self, evaluation_case: Any) -> list[EvaluationOutput]:
         if evaluation_case.metadata["context"].get("applies"):
@@ -174,6 +174,6 @@ class Loud:
     name, version = "Loud", 1
 
     def evaluate(self, trial: Any, case: Any) -> Score:
-        print("a print in an evaluator")
+        print("a print in an evaluator")  # noqa: T201 - the fault
         sys.stdout.write("and a write\n")
         return Score(evaluator=self.name, version=1, status=Status.PASS, reason="loud")
