@@ -64,8 +64,9 @@ async def test_waiting_is_no_working_time(monkeypatch: pytest.MonkeyPatch) -> No
     async def work() -> str:
         scope.waiting, scope.waiting_since = 1, clock.now
         clock.now += 1000.0
-        await asyncio.sleep(0.2)  # the deadline is looked at meanwhile
+        await asyncio.sleep(0.1)  # the deadline is looked at meanwhile
         scope.waiting, scope.waited_s = 0, 1000.0
+        await asyncio.sleep(0.1)  # and afterwards
         return "done"
 
     assert await within(asyncio.create_task(work()), 0.05, scope) == "done"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
-from nightgate.errors import MissingError
+from nightgate.errors import ConflictError, MissingError
 from nightgate.gates import Decision, decide
 from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
@@ -63,10 +63,20 @@ def finish_run(
     """
     plan = load_plan(store, run_id)
     manifest = manifest_of(store, plan)
-    if manifest is not None:
-        # Committed already: a finisher died between the manifest and the summary, or was late.
-        return _stated(store, plan, _account(store, manifest), complete=True, stopped=None, wall_s=wall_s)
-    found = collect(store, run_id)
+    if manifest is None:
+        try:
+            return _finish_open(store, plan, stopped, wall_s)
+        except (ConflictError, MissingError):
+            # Another worker of this run may have been first: what it committed is the run.
+            manifest = manifest_of(store, plan)
+            if manifest is None:
+                raise
+    # Committed already: a finisher died between the manifest and the summary, or was late.
+    return _stated(store, plan, _account(store, manifest), complete=True, stopped=None, wall_s=wall_s)
+
+
+def _finish_open(store: Store, plan: Plan, stopped: str | None, wall_s: float | None) -> Finished:
+    found = collect(store, plan.run_id)
     complete = all((case.case_id, n) in found.trials for case, n in plan.trials()) and all(
         (case.case_id, n, name) in found.cells for case, n, name in plan.cells()
     )

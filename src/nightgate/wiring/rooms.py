@@ -22,6 +22,7 @@ from nightgate.errors import DamagedError, InputError, MissingError, StoreError
 from nightgate.plans import Plan, Shard, cut
 from nightgate.ports import Clock, Store
 from nightgate.requests import RunRequest
+from nightgate.rows.memory import use_system_memory
 from nightgate.runner import Done, Receipt, Stop, Workshop, run_shard
 from nightgate.scores import Cell
 from nightgate.steps import planning
@@ -128,6 +129,7 @@ async def open_room(
         InputError: Before anything was spent.
     """
     began = time.monotonic()
+    use_system_memory()
     progress = progress or Progress()
     loaded = suite if suite is not None else await asyncio.to_thread(load_suite, request.suite)
     if store is None:

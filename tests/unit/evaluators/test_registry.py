@@ -182,9 +182,7 @@ def test_a_users_class_is_built_with_its_parameters(tmp_path: Path) -> None:
 
 def test_a_users_module_does_not_turn_the_root_logger_up(tmp_path: Path) -> None:
     """It imports strands_evals, which sets the root logger to INFO."""
-    in_folder(
-        tmp_path, loud="import logging\nlogging.getLogger().setLevel(logging.INFO)\nfrom theirs import *\n"
-    )
+    in_folder(tmp_path, loud="import logging\nlogging.getLogger().setLevel(7)\nfrom theirs import *\n")
     in_folder(tmp_path, theirs=STRANDS)
     before = logging.getLogger().level
     build("Mine", {"use": "loud:Plain", "params": {"word": "x"}}, None, tmp_path)

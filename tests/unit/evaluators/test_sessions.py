@@ -82,15 +82,16 @@ def test_calls_that_share_an_id_keep_their_own_results_and_arguments() -> None:
         user("x"),
         assistant(("call", "f", {"n": 1})),
         results(("call", "one")),
-        assistant(("call", "f", {"n": 2})),
-        results(("call", "two")),
+        assistant(("call", "f", {"n": 2}), ("call", "f", {"n": 3})),
+        results(("call", "two"), ("call", "three")),
         assistant(("call", "f", {})),
     )
-    calls = [a_call("f", {"n": 1}), a_call("f", {"n": 2}), a_call("f", "{broken")]
+    calls = [*(a_call("f", {"n": n}) for n in (1, 2, 3)), a_call("f", "{broken")]
     found = tools_of(a_trial("", *calls, messages=log))
-    assert [span.tool_call.arguments for span in found] == [{"n": 1}, {"n": 2}, {"arguments": "{broken"}]
-    assert [span.tool_result.content for span in found] == ["one", "two", ""]
-    assert len({span.span_info.span_id for span in found}) == 3
+    sent = [span.tool_call.arguments for span in found]
+    assert sent == [{"n": 1}, {"n": 2}, {"n": 3}, {"arguments": "{broken"}]
+    assert [span.tool_result.content for span in found] == ["one", "two", "three", ""]
+    assert len({span.span_info.span_id for span in found}) == 4
 
 
 def test_a_call_without_an_answer_is_an_error_in_the_session() -> None:
