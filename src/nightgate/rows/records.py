@@ -7,6 +7,7 @@ identity stands first, then one raw tab (legal white space between JSON tokens),
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -62,6 +63,23 @@ def decode_record(line: bytes) -> Record:
         shown = line[:80].decode("utf-8", "replace")
         msg = f"no record in the line that starts {shown!r}: {type(error).__name__}: {error}"
         raise DamagedError(msg) from error
+
+
+def record_head(line: bytes) -> dict[str, Any]:
+    """A record's identity (kind, case, trial, evaluator, attempt...), without reading its body.
+
+    Raises:
+        DamagedError: If the line does not start like a record.
+    """
+    head, tab, _ = line.partition(b"\t")
+    found: dict[str, Any] = {}
+    if tab:
+        with contextlib.suppress(ValueError):
+            found = json_value(f"{head[:-1].decode()}}}")
+    if found.get("kind") not in _DECODERS:
+        msg = f"no record in the line that starts {line[:40]!r}"
+        raise DamagedError(msg)
+    return found
 
 
 def record_kind(line: bytes) -> str:

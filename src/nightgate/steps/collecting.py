@@ -8,15 +8,16 @@ an index into them, so that memory grows by about a kilobyte a trial. Knows no p
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from nightgate.calls import Call, CallStart
+from nightgate.calls import Call, CallStart, Role
 from nightgate.ports import Store
 from nightgate.recorder import staged
 from nightgate.rows.groups import decode_group
 from nightgate.rows.ledger import merge_calls
-from nightgate.rows.records import decode_record
+from nightgate.rows.records import decode_record, record_head
 from nightgate.scores import Cell
 from nightgate.trials import Trial
 
@@ -35,8 +36,6 @@ class Collected:
     cells: dict[tuple[str, int, str], Place] = field(default_factory=dict)
     plays: dict[tuple[str, int], int] = field(default_factory=dict)
     """The highest play of each trial that made a call or left a record."""
-    spent_nanousd: int = 0
-    """What is known of the cost of all calls so far."""
     accepted: dict[tuple[str, int], int] = field(default_factory=dict)
     """The play of each accepted trial."""
     _cache: OrderedDict[int, list[bytes]] = field(default_factory=OrderedDict)
@@ -59,6 +58,11 @@ class Collected:
     def calls(self) -> list[Call]:
         """The ledger: every attempt, one row each."""
         return merge_calls(self._call_records())
+
+    @property
+    def spent_nanousd(self) -> int:
+        """What is known of the cost of all calls so far, each call once."""
+        return sum(call.cost_nanousd or 0 for call in self.calls())
 
     def _call_records(self) -> Iterator[Call | CallStart]:
         for number in range(len(self.groups)):
@@ -91,8 +95,7 @@ def collect(store: Store, run_id: str) -> Collected:
     for number, (_, data) in enumerate(staged(store, run_id)):
         found.groups.append(data)
         for position, line in enumerate(decode_group(data)):
-            record = decode_record(line)
-            _index(found, judged, record, (number, position))
+            _index(found, judged, record_head(line), (number, position))
     for key, candidates in judged.items():
         # A cell of a play that lost against another play of the same trial judged something else.
         wanted = found.accepted.get(key[:2])
@@ -105,22 +108,18 @@ def collect(store: Store, run_id: str) -> Collected:
 def _index(
     found: Collected,
     judged: dict[tuple[str, int, str], list[tuple[int, Place]]],
-    record: Trial | Cell | Call | CallStart,
+    head: Mapping[str, Any],
     place: Place,
 ) -> None:
-    match record:
-        case Trial():
-            key = (record.key.case_id, record.key.trial)
-            found.plays[key] = max(found.plays.get(key, 0), record.attempt)
+    """Note where a record lies, from its head alone: bodies are read when they are written out."""
+    key = (head["case_id"], head["trial"])
+    match head["kind"]:
+        case "trial":
+            found.plays[key] = max(found.plays.get(key, 0), head["attempt"])
             if key not in found.trials:
                 found.trials[key] = place
-                found.accepted[key] = record.attempt
-        case Cell():
-            cell_key = (record.case_id, record.trial, record.score.evaluator)
-            judged.setdefault(cell_key, []).append((record.attempt, place))
-        case CallStart() | Call():
-            if record.role.value == "agent":
-                key = (record.case_id, record.trial)
-                found.plays[key] = max(found.plays.get(key, 0), record.play)
-            if isinstance(record, Call):
-                found.spent_nanousd += record.cost_nanousd or 0
+                found.accepted[key] = head["attempt"]
+        case "cell":
+            judged.setdefault((*key, head["evaluator"]), []).append((head["attempt"], place))
+        case _ if head["role"] == Role.AGENT.value:
+            found.plays[key] = max(found.plays.get(key, 0), head["play"])

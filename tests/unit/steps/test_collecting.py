@@ -85,3 +85,19 @@ def test_trials_of_many_groups_are_read_back(  # the cache of groups is smaller 
     found = collect(store, "r")
 
     assert [found.trial("a", n).output for n in range(40)] == [f"answer {n}" for n in range(40)]
+
+
+def test_a_call_that_was_staged_twice_is_spent_once() -> None:
+    """A journal is brought up whole, also where its first lines were staged before the kill."""
+    from nightgate.calls import Call, Outcome, Role
+    from nightgate.trials import Usage
+
+    call = Call(
+        call_id="x-1", run_id="r", suite="demo", role=Role.AGENT, case_id="a", trial=0, evaluator=None,
+        model="m", attempt=1, outcome=Outcome.OK, usage=Usage(input=1), cost_nanousd=7,
+    )  # fmt: skip
+    store = InMemoryStore()
+    put(store, "000001-w-000000.jsonl.zst", call)
+    put(store, "000001-w-journal.jsonl.zst", call)
+
+    assert collect(store, "r").spent_nanousd == 7
