@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from nightgate.calls import Role
 from nightgate.cases import Case, Suite
@@ -109,12 +110,18 @@ async def run_shard(shop: Workshop, shard: Shard, done: Done | None = None) -> R
     return await _ShardRun(shop, shard, done or Done()).run()
 
 
+_SIZED: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+
+
 def size_executor(threads: int) -> None:
-    """Give the running loop threads enough.
+    """Give the running loop threads enough; one that has them keeps its pool.
 
     The default has six on two cores, and sync tools, sync judges and Bedrock all live in it.
     """
     loop = asyncio.get_running_loop()
+    if _SIZED.get(loop, 0) >= threads:
+        return
+    _SIZED[loop] = threads
     loop.set_default_executor(_Threads(max_workers=threads + _MOST_HUNG, thread_name_prefix=THREAD_PREFIX))
 
 

@@ -50,7 +50,9 @@ class Registered:
     evaluator: Evaluator
     facts: EvaluatorFacts
     inline: bool
-    """Our own code evaluators are quick and run on the loop; everything else may block."""
+    """Whether ``evaluate`` may be called on the loop: ours and async ones; others may block."""
+    quick: bool = False
+    """Our own code evaluators: microseconds of plain code, no task and no deadline needed."""
 
 
 def build(
@@ -80,9 +82,8 @@ def _build(
         return _custom(name, found, params, judge)
     if name in _CODE:
         evaluator = _construct(name, _CODE[name], params)
-        return Registered(
-            evaluator=evaluator, facts=EvaluatorFacts(version=evaluator.version, kind="code"), inline=True
-        )
+        facts = EvaluatorFacts(version=evaluator.version, kind="code")
+        return Registered(evaluator=evaluator, facts=facts, inline=True, quick=True)
     if name.startswith("Criterion:"):
         pinned = _pinned(name, judge)
         criterion = _construct(name, partial(Criterion, name.removeprefix("Criterion:"), pinned), params)

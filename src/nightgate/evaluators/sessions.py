@@ -60,7 +60,6 @@ def _spans(
         InferenceSpan,
         SpanInfo,
         ToolCall,
-        ToolConfig,
         ToolExecutionSpan,
         ToolResult,
     )
@@ -102,18 +101,24 @@ def _spans(
             span_info=info("agent", None),
             user_prompt=_said(turn, "user", first=True),
             agent_response=_said(turn, "assistant", first=False),
-            available_tools=[
-                ToolConfig(
-                    name=tool["name"],
-                    description=tool.get("description"),
-                    parameters=tool.get("inputSchema", {}).get("json"),
-                )
-                for tool in trial.tools_offered
-            ],
+            available_tools=_offered(trial),
             system_prompt=trial.system_prompt,
         )
     )
     return spans
+
+
+def _offered(trial: Trial) -> list[Any]:
+    from strands_evals.types.trace import ToolConfig
+
+    return [
+        ToolConfig(
+            name=tool["name"],
+            description=tool.get("description"),
+            parameters=tool.get("inputSchema", {}).get("json"),
+        )
+        for tool in trial.tools_offered
+    ]
 
 
 def exchanges(

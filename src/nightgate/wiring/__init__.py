@@ -28,6 +28,7 @@ from nightgate.steps import reporting
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.gating import gate_run
 from nightgate.summaries import Summary
+from nightgate.wiring.home import at_home
 from nightgate.wiring.rooms import (
     Progress,
     Room,
@@ -153,7 +154,7 @@ async def run_suite(suite: str | Path | Suite, *, store: str | Store, **options:
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     request = RunRequest.make(path, {"store": uri, **_texts(values)})
     opened = None if isinstance(store, str) else store
-    finished = await run_request(request, suite=loaded, store=opened, clock=clock)
+    finished = await at_home(run_request(request, suite=loaded, store=opened, clock=clock))
     return finished.summary
 
 
