@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+
 from shell import DRILLS, environment, nightgate
 
 SUITE = DRILLS / "slow"
@@ -47,8 +48,10 @@ def rows(store: Path, table: str, run_id: str) -> list[dict[str, Any]]:
 def start(store: Path, run_id: str, *flags: str) -> subprocess.Popen[bytes]:
     """A run in a process of its own, two trials at a time."""
     return subprocess.Popen(
-        [sys.executable, "-m", "nightgate.cli", "run", str(SUITE), "--store", str(store), "--run-id", run_id]
-        + ["--concurrency", "2", *flags],
+        [
+            *(sys.executable, "-m", "nightgate.cli", "run", str(SUITE), "--store", str(store)),
+            *("--run-id", run_id, "--concurrency", "2", *flags),
+        ],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from shell import DRILLS
 
 from nightgate import run_suite
+from shell import DRILLS
 
 SLOW = DRILLS / "slow"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from servers import S3Server
 from shell import SUPPORT, nightgate
 

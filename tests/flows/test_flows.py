@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from shell import SUPPORT, nightgate
 
 from nightgate import wiring
 from nightgate.requests import RunRequest
+from shell import SUPPORT, nightgate
 
 INVENTED = frozenset({"run_id", "scored_at", "latency_ms"})
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from makers import a_plan
 
+from makers import a_plan
 from nightgate.gates import Decision, Verdict, decide
 from nightgate.plans import Plan, PlannedCase, PlannedEvaluator
 from nightgate.scores import Blame, Status
@@ -106,7 +106,7 @@ def test_without_holes_the_verdict_is_the_exact_comparison(passed: int, failed: 
 def test_holes_never_turn_into_a_pass(
     passed: int, failed: int, holes: list[Status | None], percent: int
 ) -> None:
-    """With full coverage asked for, a pass needs every cell; a fail needs to be one however holes turn out."""
+    """With full coverage asked for a pass needs every cell; a fail is one however holes turn out."""
     threshold = Fraction(percent, 100)
     total = passed + failed + len(holes)
 

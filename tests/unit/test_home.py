@@ -89,7 +89,7 @@ def test_a_client_held_by_the_factory_works_in_the_second_run_too(echo: int, tmp
     )
     (suite / "cases.yaml").write_text("cases: [{id: a, input: hi, expect: {tools: {must_call: [look]}}}]")
     (suite / "test_home_agent.py").write_text(
-        f"import importlib.util, sys\nhere = sys.modules[{__name__!r}]\nbuild, model = here.build, here.model\n"
+        f"import sys\n\nhere = sys.modules[{__name__!r}]\nbuild, model = here.build, here.model\n"
     )
 
     results = []

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
-from makers import a_case, a_plan, a_planned_case, a_suite
 
+from makers import a_case, a_plan, a_planned_case, a_suite
 from nightgate.cases import EvaluatorConfig
 from nightgate.plans import (
     Fingerprint,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
-from makers import a_score, a_trial
 
+from makers import a_score, a_trial
 from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.errors import StoreError
 from nightgate.recorder import Recorder, bring_up, next_epoch, staged
@@ -120,8 +121,9 @@ async def test_epochs_go_on_after_the_highest(tmp_path: Path) -> None:
 
 async def test_a_journal_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     """Going on blind would pay for trials that nobody will ever see."""
-    with pytest.raises(OSError, match="No space left"):
-        async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
-            recorder._fd, closed = __import__("os").open("/dev/full", 1), recorder._fd
-            __import__("os").close(closed)
+    async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+        os.close(recorder._fd)
+        recorder._fd = os.open("/dev/full", os.O_WRONLY)
+
+        with pytest.raises(OSError, match="No space left"):
             recorder.write(a_cell())

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from makers import a_case, a_plan, a_planned_case
 
+from makers import a_case, a_plan, a_planned_case
 from nightgate import summaries
 from nightgate.calls import Role
 from nightgate.plans import Plan

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from makers import a_score, a_trial
 
+from makers import a_score, a_trial
 from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.rows.groups import encode_group
 from nightgate.rows.keys import staging_key

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from makers import a_case, a_plan, a_planned_case, a_score, a_trial
 
+from makers import a_case, a_plan, a_planned_case, a_score, a_trial
 from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.errors import DamagedError, StoreError
 from nightgate.plans import Plan
