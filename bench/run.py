@@ -119,6 +119,8 @@ def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         values = [run[name] for run in runs]
         if isinstance(first, Mapping):
             found[name] = medians(values)
+        elif all(value == first for value in values):
+            found[name] = first
         elif all(isinstance(value, int | float) for value in values):
             found[name] = _middle(values)
         else:
