@@ -8,7 +8,7 @@ program. Imports the standard library only.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -134,6 +134,28 @@ class Scope:
     fatal: BaseException | None = None
     """The last model failure after all retries, cleared by the next success."""
     limits: dict[str, Any] = field(default_factory=dict)
+    turn_limits: Mapping[str, int] = field(default_factory=dict)
+    """``turns``, ``output_tokens``, ``total_tokens`` of the agent's turn, where nobody else keeps them."""
+    turn_start: int = 0
+    """Attempts before that turn."""
+
+    def begin_turn(self, limits: Mapping[str, int]) -> None:
+        """Hold the calls from here on, up to the next turn, to ``limits``."""
+        self.turn_limits, self.turn_start = dict(limits), len(self.calls)
+
+    def limit_reached(self) -> str | None:
+        """The SDK's word for the limit that forbids another call of this turn; None if none does.
+
+        As in the SDK, a limit is looked at between calls: the one that passes it is not cut.
+        """
+        if not self.turn_limits:
+            return None
+        answered = [call for call in self.calls[self.turn_start :] if call.outcome is Outcome.OK]
+        used = sum((call.usage for call in answered if call.usage is not None), Usage())
+        total = used.input + used.output + used.cache_read + used.cache_write
+        counts = {"turns": len(answered), "total_tokens": total, "output_tokens": used.output}
+        reached = (name for name in counts if name in self.turn_limits)
+        return next((f"limit_{name}" for name in reached if counts[name] >= self.turn_limits[name]), None)
 
     @property
     def usage(self) -> Usage:

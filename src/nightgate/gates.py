@@ -36,6 +36,7 @@ class EvaluatorDecision:
     """One evaluator at the gate."""
 
     name: str
+    kind: str
     threshold: str | None
     verdict: Verdict | None
     """None for evaluators that do not gate."""
@@ -58,6 +59,7 @@ class EvaluatorDecision:
         counts = self.tally.counts()
         return {
             "name": self.name,
+            "kind": self.kind,
             "threshold": self.threshold,
             **counts,
             "required_not_applicable": self.tally.required,
@@ -119,10 +121,8 @@ def decide(tallies: Tallies, *, complete: bool = True) -> Decision:
     total = tallies.total()
     if not verdicts:
         reasons.append(_nothing_gates(tallies))
-    elif not (total := tallies.total()).covered:
+    elif not total.covered:
         reasons.append(f"nothing measured: none of {total.planned} planned cells was judged")
-    elif not total.judged:
-        reasons.append(f"nothing measured: none of {total.planned} cells was judged")
     if not complete:
         reasons.append(
             f"run {plan.run_id} is open: resume it with `nightgate run --resume {plan.run_id} SUITE`"
@@ -174,6 +174,7 @@ def _evaluator(tallies: Tallies, planned: PlannedEvaluator, rules: Mapping[str, 
     capability = tallies.of(planned.name, gating=False) if gated else None
     return EvaluatorDecision(
         name=planned.name,
+        kind=planned.kind,
         threshold=planned.threshold,
         verdict=verdict,
         tally=counts,

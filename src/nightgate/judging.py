@@ -21,7 +21,7 @@ from nightgate.deadlines import DeadlineError, contained, within
 from nightgate.errors import BudgetError, ModelCallError
 from nightgate.evaluators.registry import Registered
 from nightgate.plans import PlannedEvaluator
-from nightgate.scores import Blame, Cell, Score, Status, fold
+from nightgate.scores import BadScoreError, Blame, Cell, Score, Status, fold
 from nightgate.trials import Ending, Trial
 
 _JUDGE_CONTENT = frozenset({"call_cap", "exhausted_content"})
@@ -155,7 +155,8 @@ def _failed(planned: PlannedEvaluator, scope: Scope, error: BaseException) -> Sc
         return None
     if isinstance(cause, ModelCallError) and cause.kind not in _JUDGE_CONTENT:
         return _broken(planned, Blame.INFRA, str(cause))
-    blame = Blame.JUDGE if planned.kind == "judge" else Blame.EVALUATOR
+    judged = planned.kind == "judge" or isinstance(error, BadScoreError)
+    blame = Blame.JUDGE if judged else Blame.EVALUATOR
     text = str(cause) if isinstance(cause, ModelCallError) else f"{type(error).__name__}: {error}"
     raw = {"raw": scope.last_reply[:_MAX_RAW]} if blame is Blame.JUDGE and scope.last_reply else {}
     return replace(_broken(planned, blame, text), details=raw)

@@ -152,7 +152,12 @@ class Plan:
 
     def to_json(self) -> bytes:
         """The document ``runs/<run_id>/plan.json``."""
-        return canonical_json(asdict(self))
+        # asdict copies every value deeply; the plan is plain already.
+        document = {f.name: getattr(self, f.name) for f in fields(self)}
+        document["evaluators"] = [asdict(evaluator) for evaluator in self.evaluators]
+        names = tuple(f.name for f in fields(PlannedCase))
+        document["cases"] = [{name: getattr(case, name) for name in names} for case in self.cases]
+        return canonical_json(document)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from nightgate.errors import MissingError, StoreError
+from nightgate.errors import InputError, MissingError, StoreError
 from nightgate.ports import Store
 from nightgate.rows.groups import decode_group, encode_group
 from nightgate.rows.keys import staging_key, staging_prefix
@@ -54,6 +55,8 @@ class Recorder:
     async def __aenter__(self) -> Self:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        # Held until the process ends: whoever brings journals up can tell a dead writer from a live one.
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
         self._flusher = asyncio.create_task(self._flush_regularly())
         return self
 
@@ -70,6 +73,7 @@ class Recorder:
             self.problem = str(away)
         finally:
             os.close(self._fd)
+            self._fd = -1  # the number may be another file's soon
         if not self._pending:
             self._path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
@@ -81,6 +85,9 @@ class Recorder:
         Raises:
             OSError: If the journal cannot be written (disk full): the run must stop, not go on blind.
         """
+        if self._fd < 0:
+            msg = f"the journal of run {self._run_id} is closed"
+            raise OSError(msg)
         lines = [encode_record(record) for record in records]
         data = b"".join(line + b"\n" for line in lines)
         written = os.write(self._fd, data)
@@ -100,6 +107,8 @@ class Recorder:
                 await self._flush()
             except StoreError as away:
                 self.problem = str(away)
+            except Exception as broken:  # whatever it is, the next second tries again
+                self.problem = f"{type(broken).__name__}: {broken}"
 
     async def _flush(self, attempts: int = 1) -> None:
         while self._pending:
@@ -134,11 +143,13 @@ def next_epoch(store: Store, run_id: str) -> int:
 def bring_up(store: Store, run_id: str, spool: Path) -> int:
     """Stage what killed or cut-off processes of this machine left in their journals.
 
+    Journals of processes that still live are left to them.
+
     Returns:
         How many journals were brought up. Running it twice stages the same objects.
     """
     folder = spool / run_id
-    journals = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    journals = [path for path in _journals(folder) if not _held(path)]
     for journal in journals:
         # The last line of a killed writer may be torn; all others end with a line feed.
         lines = journal.read_bytes().split(b"\n")[:-1]
@@ -152,6 +163,32 @@ def bring_up(store: Store, run_id: str, spool: Path) -> int:
         with contextlib.suppress(OSError):
             folder.rmdir()
     return len(journals)
+
+
+def refuse_living(run_id: str, spool: Path) -> None:
+    """Refuse to resume what another process of this machine still works on.
+
+    Raises:
+        InputError: Naming the journal that it holds.
+    """
+    for journal in _journals(spool / run_id):
+        if _held(journal):
+            msg = f"run {run_id} is still being worked on by another process here: it holds {journal}"
+            raise InputError(msg)
+
+
+def _journals(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+
+
+def _held(journal: Path) -> bool:
+    """Whether a living process writes this journal."""
+    with journal.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _differs(store: Store, key: str, lines: list[bytes]) -> bool:

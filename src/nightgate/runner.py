@@ -154,23 +154,19 @@ class _ShardRun:
         self.cases: dict[str, Case] = {case.id: case for case in shop.suite.cases}
         self.planned: dict[str, PlannedCase] = {case.case_id: case for case in shop.plan.cases}
         self.backlog = asyncio.Semaphore(max(1, shop.judge_concurrency) * _BACKLOG)
-        self.judging: set[asyncio.Task[None]] = set()
+        self.group = asyncio.TaskGroup()
         self.trials = self.cells = 0
 
     async def run(self) -> Receipt:
         queue = iter(self.shard.trials)
         workers = min(self.shop.concurrency, len(self.shard.trials))
         try:
-            async with asyncio.TaskGroup() as group:
+            # Agents and judgements in one group: whatever breaks in any of them ends the shard.
+            async with self.group:
                 for _ in range(max(1, workers)):
-                    group.create_task(self._work(queue))
-            while self.judging:
-                await asyncio.gather(*self.judging)
+                    self.group.create_task(self._work(queue))
         except BaseExceptionGroup as group_error:
             raise group_error.exceptions[0] from None
-        finally:
-            for task in self.judging:
-                task.cancel()
         return Receipt(
             shard=self.shard.index,
             trials=self.trials,
@@ -231,13 +227,8 @@ class _ShardRun:
         if not names:
             return
         await self.backlog.acquire()
-        task = asyncio.create_task(self._judge_all(trial, names))
-        self.judging.add(task)
-        task.add_done_callback(self._judged)
-
-    def _judged(self, task: asyncio.Task[None]) -> None:
-        self.judging.discard(task)
-        self.backlog.release()
+        task = self.group.create_task(self._judge_all(trial, names))
+        task.add_done_callback(lambda _: self.backlog.release())
 
     async def _judge_all(self, trial: Trial, names: list[str]) -> None:
         """The judges of one trial, in parallel."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, cast
@@ -49,13 +49,20 @@ class Blame(StrEnum):
     CURTAILED = "curtailed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_STATUSES = frozenset(status.value for status in Status)
+
+
+class BadScoreError(ValueError):
+    """A figure that no judge may give: NaN, infinite, outside [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """One evaluator's finding on one trial; becomes one report row.
 
     Raises:
-        ValueError: If a figure is NaN, infinite or outside [0, 1] where it is judged, or stands
-            beside a status that has none.
+        BadScoreError: If a figure is NaN, infinite, or outside [0, 1] where it is judged.
+        ValueError: If a figure stands beside a status that has none, or the status is unknown.
         TypeError: If a field holds another kind of value: rows could not be written.
     """
 
@@ -68,11 +75,14 @@ class Score:
     score: float | None = None
     """Graded score in [0, 1]; any finite figure when MEASURED. None for "unknown": never 0, never NaN."""
     label: str | None = None
+    _: KW_ONLY
     blame: Blame | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     """Parts of a folded finding, a judge's raw reply, figures beside the verdict; JSON values."""
 
     def __post_init__(self) -> None:
+        if self.status in _STATUSES:
+            object.__setattr__(self, "status", Status(self.status))  # "pass" is as good as Status.PASS
         status, reason = cast("Any", self.status), cast("Any", self.reason)  # the user's evaluators fill it
         if not isinstance(status, Status) or not isinstance(reason, str):
             msg = f"{self.evaluator}: status {status!r} must be a Status, reason {reason!r} text"
@@ -88,7 +98,7 @@ class Score:
             return
         if not math.isfinite(self.score):
             msg = f"{self.evaluator}: score {self.score} is no finite number"
-            raise ValueError(msg)
+            raise BadScoreError(msg)
         if self.status is Status.MEASURED:
             return
         if not self.status.judged:
@@ -96,7 +106,7 @@ class Score:
             raise ValueError(msg)
         if not 0.0 <= self.score <= 1.0:
             msg = f"{self.evaluator}: score {self.score} lies outside [0, 1]"
-            raise ValueError(msg)
+            raise BadScoreError(msg)
 
     @property
     def passed(self) -> bool | None:

@@ -90,8 +90,14 @@ class Tally:
         """Mean of the figures that exist; None when there is none."""
         return math.fsum(self.scores) / len(self.scores) if self.scores else None
 
+    @property
+    def missing(self) -> int:
+        """Planned cells without a row: the run is open, they were skipped so far."""
+        known = self.judged + self.measured + self.not_applicable + self.error + self.skipped
+        return self.planned - known
+
     def counts(self) -> dict[str, int]:
-        """The six statuses and ``planned``, as the JSON summary names them."""
+        """The six statuses and ``planned``, as the JSON summary names them; they add up."""
         return {
             "planned": self.planned,
             "passed": self.passed,
@@ -99,7 +105,7 @@ class Tally:
             "measured": self.measured,
             "not_applicable": self.not_applicable,
             "error": self.error,
-            "skipped": self.skipped,
+            "skipped": self.skipped + self.missing,
         }
 
 
@@ -285,7 +291,6 @@ def trial_counts(plan: Plan, endings: Mapping[Ending, int]) -> dict[str, int]:
 def cell_counts(tallies: Tallies) -> dict[str, int]:
     """Cells by status; planned cells without a row count as skipped (the run is open)."""
     total = tallies.total()
-    rest = total.planned - total.judged - total.measured - total.not_applicable - total.error - total.skipped
     return {
         "planned": total.planned,
         "pass": total.passed,
@@ -293,7 +298,7 @@ def cell_counts(tallies: Tallies) -> dict[str, int]:
         "measured": total.measured,
         "not_applicable": total.not_applicable,
         "error": total.error,
-        "skipped": total.skipped + rest,
+        "skipped": total.skipped + total.missing,
     }
 
 

@@ -190,11 +190,18 @@ async def test_what_is_no_score_is_an_error_and_never_a_pass(returned: Any) -> N
     assert "instead of a nightgate.Score" in score.reason
 
 
-@pytest.mark.parametrize("wrong", [{"status": "pass"}, {"reason": None}, {"score": float("nan")}])
+@pytest.mark.parametrize("wrong", [{"status": "passed"}, {"reason": None}])
 async def test_a_score_that_cannot_be_is_an_error_of_the_evaluator(wrong: dict[str, Any]) -> None:
     """It must not break the writing of rows, and with it the night."""
     score = await found(lambda *_: a_score(**{"status": Status.PASS} | wrong))
     assert (score.status, score.blame) == (Status.ERROR, Blame.EVALUATOR)
+
+
+@pytest.mark.parametrize("figure", [float("nan"), float("inf"), 1.5])
+async def test_a_figure_that_no_judge_may_give_is_blamed_on_the_judge(figure: float) -> None:
+    """Whoever computed it: a score outside [0, 1] says nothing about the agent."""
+    score = await found(lambda *_: a_score(Status.PASS, score=figure))
+    assert (score.status, score.blame, score.score) == (Status.ERROR, Blame.JUDGE, None)
 
 
 async def test_an_error_without_a_blame_gets_one() -> None:

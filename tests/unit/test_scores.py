@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from makers import a_score
-from nightgate.scores import Blame, Status, fold
+from nightgate.scores import Score, Blame, Status, fold
 
 JUDGED = [Status.PASS, Status.FAIL]
 UNJUDGED = [Status.NOT_APPLICABLE, Status.ERROR, Status.SKIPPED]
@@ -43,7 +43,7 @@ def test_a_measured_figure_has_its_own_scale() -> None:
     assert a_score(Status.MEASURED, score=17.5).score == 17.5
 
 
-@pytest.mark.parametrize("wrong", [{"status": "pass"}, {"status": None}, {"reason": None}, {"reason": 5}])
+@pytest.mark.parametrize("wrong", [{"status": "passed"}, {"status": None}, {"reason": None}, {"reason": 5}])
 def test_a_score_of_the_wrong_kind_is_refused_where_it_is_made(wrong: dict[str, Any]) -> None:
     """Later it would break the writing of rows, and with it the run."""
     with pytest.raises(TypeError, match="must be a Status"):
@@ -120,3 +120,8 @@ def test_no_findings(trajectory: bool, status: Status, blame: Blame | None) -> N
     """Nothing to judge where there was something to look at, broken where there was not."""
     folded = fold("E", 3, [], trajectory=trajectory)
     assert (folded.status, folded.blame, folded.evaluator, folded.version) == (status, blame, "E", 3)
+
+
+def test_a_status_may_be_written_as_its_text() -> None:
+    """People who write an evaluator write ``"pass"``, and give the first arguments by position."""
+    assert Score("E", 1, "pass", "because").status is Status.PASS  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 Owns the border to the user's factory and to the SDK's ``Agent``: the message log comes from
 ``MessageAddedEvent`` (the agent's own list loses what its window drops) as deep copies, limits go
-in with each call, and nothing that the factory opened stays open. Knows no evaluator and no store.
+in with each call (those of a graph or swarm to the scope, for the metering to keep), and nothing that the factory opened stays open. Knows no evaluator and no store.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from strands import Agent
 from strands.hooks import MessageAddedEvent
 from strands.types.exceptions import EventLoopException, MaxTokensReachedException
 
+from nightgate.calls import current_scope
 from nightgate.cases import Case
 from nightgate.errors import InputError
 from nightgate.ports import AgentUnderTest, Answer, Target
@@ -143,6 +144,9 @@ class StrandsTarget:
                     return Answer(text=self._last_text(), stop_reason="max_tokens")
                 raise cause from None
             return Answer(text=_text(result.message), stop_reason=result.stop_reason)
+        scope = current_scope()
+        if scope is not None:  # the SDK limits no graph as a whole: the metering refuses its calls
+            scope.begin_turn(limits)
         self._log.append({"role": "user", "content": [{"text": text}]})
         result = await self._target.agent.invoke_async(text)
         answer = str(result)

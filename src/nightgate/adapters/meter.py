@@ -7,13 +7,16 @@ it was made, the home loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nightgate.adapters.crossing import Crossing
-from nightgate.calls import Call, CallStart, Role, Scope
+from nightgate.adapters.replies import text_length
+from nightgate.calls import Call, CallStart, Outcome, Role, Scope
 from nightgate.prices import Budget, Price
 from nightgate.trials import Usage
 
@@ -49,6 +52,36 @@ class Wire:
     """Of one attempt."""
 
 
+class Gauge:
+    """What calls of one model in one role have cost: the least that is held for its next one."""
+
+    def __init__(self) -> None:
+        self.dearest_nanousd = 0
+        self.known = False
+        """Whether a call of it was answered or cost something, here or before a resume."""
+        self._first = asyncio.Lock()
+
+    def learn(self, call: Call) -> None:
+        """Take note of a call that ended."""
+        self.dearest_nanousd = max(self.dearest_nanousd, call.cost_nanousd or 0)
+        # An answer without tokens counts too: a provider that never tells them never will.
+        self.known = self.known or bool(call.cost_nanousd) or call.outcome is Outcome.OK
+
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Be alone for the time of the block, as long as nobody knows what a call costs.
+
+        Ten calls in flight that each cost ten times their estimate would pass a cap by ten calls; the
+        first one tells the others. On the home loop only.
+        """
+        async with contextlib.AsyncExitStack() as alone:
+            if not self.known:
+                await alone.enter_async_context(self._first)
+                if self.known:  # it waited for the one that found out
+                    await alone.aclose()
+            yield
+
+
 class Meter:
     """What all metered models of a run share.
 
@@ -74,6 +107,7 @@ class Meter:
         self.call_caps = dict(call_caps or {})
         self.crossing = Crossing()
         self.home = self.crossing.home
+        self._gauges: dict[tuple[str, Role], Gauge] = {}
         self._open: dict[asyncio.Task[Any], Scope] = {}
         self._count = 0
         self._prefix = f"{random.getrandbits(48):012x}"
@@ -82,6 +116,29 @@ class Meter:
         """A call id that no other process of the run makes."""
         self._count += 1
         return f"{self._prefix}-{self._count:06d}"
+
+    def gauge(self, spec: str, role: Role) -> Gauge:
+        """What is known of the cost of a model's calls in a role."""
+        return self._gauges.setdefault((spec, role), Gauge())
+
+    def recall(self, calls: Iterable[Call]) -> None:
+        """Count what the run spent before this process, once, before its first call here.
+
+        A call of unknown cost (it was in flight when the process died, or its stream broke) is booked
+        as the dearest known call of its model. Where no cost of that model is known it is booked as
+        nothing: any figure would be made up.
+
+        Args:
+            calls: The run's ledger so far, one row an attempt.
+        """
+        ledger = list(calls)
+        dearest: dict[str, int] = {}
+        for call in ledger:
+            self.gauge(call.model, call.role).learn(call)
+            dearest[call.model] = max(dearest.get(call.model, 0), call.cost_nanousd or 0)
+        for call in ledger:
+            known = call.cost_nanousd
+            self.budget.add_spent(dearest[call.model] if known is None else known)
 
     def keep(self, task: asyncio.Task[Any], scope: Scope) -> None:
         """Hold on to a call in flight, so that ``settle`` can wait for it."""
@@ -106,6 +163,18 @@ class Meter:
     async def abandon(self) -> None:
         """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop)."""
         await _cancel(list(self._open))
+
+
+def request_tokens(messages: Any, tool_specs: Any = None, system_prompt: str | None = None) -> int:
+    """A guess of a request's size, for the budget's reserve: a token for each four characters.
+
+    Args:
+        messages: As the SDK hands them over.
+        tool_specs: Name, description and schema of each tool, or None.
+        system_prompt: The instructions, or None.
+    """
+    tools = sum(len(json.dumps(spec, ensure_ascii=False, default=str)) for spec in tool_specs or ())
+    return (text_length(messages) + tools + len(system_prompt or "")) // 4
 
 
 async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> None:

@@ -21,8 +21,8 @@ from strands.models.model import Model
 
 from nightgate.adapters.failures import Failure, classify
 from nightgate.adapters.limiter import Limiter
-from nightgate.adapters.meter import Meter, RetryPolicy, Wire
-from nightgate.adapters.replies import Reply, text_length
+from nightgate.adapters.meter import Meter, RetryPolicy, Wire, request_tokens
+from nightgate.adapters.replies import Reply
 from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
 from nightgate.errors import BudgetError, ModelCallError
 from nightgate.prices import FREE, cost_nanousd, estimate_call_nanousd
@@ -97,7 +97,10 @@ class MeteredModel(Model):
             )
             return stream
 
-        for event in await self._run(events, prompt, needs_stop=False):
+        def tokens() -> int:
+            return request_tokens(prompt, [output_model.model_json_schema()], system_prompt)
+
+        for event in await self._run(events, tokens, needs_stop=False):
             yield event
 
     async def stream(
@@ -115,18 +118,21 @@ class MeteredModel(Model):
             stream: AsyncIterator[Any] = self.inner.stream(messages, tool_specs, system_prompt, **kwargs)
             return stream
 
-        for event in await self._run(events, messages, needs_stop=True):
+        def tokens() -> int:
+            return request_tokens(messages, tool_specs, system_prompt)
+
+        for event in await self._run(events, tokens, needs_stop=True):
             yield event
 
     async def _run(
-        self, events: Callable[[], AsyncIterator[Any]], messages: Any, *, needs_stop: bool
+        self, events: Callable[[], AsyncIterator[Any]], tokens: Callable[[], int], *, needs_stop: bool
     ) -> list[Any]:
         """Make the call on the home loop, in a task of its own that outlives a cancelled trial."""
         scope = current_scope() or Scope(role=self.role, run_id="", suite="", case_id="", trial=-1)
 
         def call(limiter: Limiter) -> Coroutine[Any, Any, list[Any]]:
-            made = _MeteredCall(self.wire, self._meter, limiter, scope, needs_stop=needs_stop)
-            return made.run(events, messages)
+            made = _MeteredCall(self, self._meter, limiter, scope, tokens, needs_stop=needs_stop)
+            return made.run(events)
 
         async def at_home() -> list[Any]:
             task = self._meter.home.create_task(call(self._limiter))
@@ -142,12 +148,23 @@ class MeteredModel(Model):
 class _MeteredCall:
     """One call and its tries."""
 
-    def __init__(self, wire: Wire, meter: Meter, limiter: Limiter, scope: Scope, *, needs_stop: bool) -> None:
-        self.wire, self.meter, self.limiter, self.scope = wire, meter, limiter, scope
-        self.needs_stop = needs_stop
+    def __init__(
+        self,
+        model: MeteredModel,
+        meter: Meter,
+        limiter: Limiter,
+        scope: Scope,
+        tokens: Callable[[], int],
+        *,
+        needs_stop: bool,
+    ) -> None:
+        self.wire, self.meter, self.limiter, self.scope = model.wire, meter, limiter, scope
+        self.foretell = getattr(model.inner, "expected_usage", None)
+        self.gauge = meter.gauge(model.wire.spec, scope.role)
+        self.tokens, self.needs_stop = tokens, needs_stop
         self.wait_s = 0.0
 
-    async def run(self, events: Callable[[], AsyncIterator[Any]], messages: Any) -> list[Any]:
+    async def run(self, events: Callable[[], AsyncIterator[Any]]) -> list[Any]:
         """Try until it answers, or until nothing may be tried any more."""
         scope, policy = self.scope, self.wire.policy
         self._check_cap()
@@ -155,13 +172,12 @@ class _MeteredCall:
         while True:
             attempt += 1
             try:
-                call, reply, error, pause = await self._attempt(events, messages, attempt)
+                call, reply, error, pause = await self._attempt(events, attempt)
             except BudgetError as over:
                 scope.fatal = over
                 raise
             if reply is not None:
-                # A refusal by the budget stands: a smaller call may still pass, the trial is not whole.
-                scope.fatal = scope.fatal if isinstance(scope.fatal, BudgetError) else None
+                scope.fatal = scope.fatal if _stands(scope.fatal) else None
                 self.limiter.succeeded()
                 if scope.role is Role.JUDGE:
                     scope.last_reply = reply.text
@@ -183,12 +199,14 @@ class _MeteredCall:
             cap += int(self.scope.limits.get("more_calls", 0))
         answered = sum(1 for call in self.scope.calls if call.outcome is Outcome.OK)
         if cap is not None and answered >= cap:
-            self.scope.fatal = ModelCallError(
-                "call_cap",
-                f"{self.scope.role} made {answered} calls for one "
-                f"{'judgement' if self.scope.role is Role.JUDGE else 'trial'}; the cap is {cap}",
-            )
-            raise self.scope.fatal
+            one = "judgement" if self.scope.role is Role.JUDGE else "trial"
+            why = f"{self.scope.role} made {answered} calls for one {one}; the cap is {cap}"
+        elif reached := self.scope.limit_reached():
+            why = f"stopped by {reached}"
+        else:
+            return
+        self.scope.fatal = ModelCallError("call_cap", why)
+        raise self.scope.fatal
 
     async def _wait(self, delay_s: float) -> None:
         with _waiting(self.scope):
@@ -197,17 +215,19 @@ class _MeteredCall:
             self.wait_s += time.monotonic() - began
 
     async def _attempt(
-        self, events: Callable[[], AsyncIterator[Any]], messages: Any, attempt: int
+        self, events: Callable[[], AsyncIterator[Any]], attempt: int
     ) -> tuple[Call, Reply | None, BaseException | None, float | None]:
         """One try, from admission to its ledger row."""
         began_wait = time.monotonic()
         async with contextlib.AsyncExitStack() as slot:
             with _waiting(self.scope):
+                if self._is_blind():
+                    await slot.enter_async_context(self.gauge.turn())
                 await slot.enter_async_context(self.limiter.slot())
             self.wait_s += time.monotonic() - began_wait
             if self.scope.closed:  # it ended while this call waited: nobody would read the answer
                 raise ModelCallError("cancelled", f"{self.wire.spec}: not sent, its trial is over")
-            reservation = self.meter.budget.reserve(self._estimate(messages))
+            reservation = self.meter.budget.reserve(self._reserve_nanousd())
             start = self._start(attempt)
             self.meter.journal(start)
             reply, began = Reply(self.wire.normalise), time.monotonic()
@@ -240,13 +260,33 @@ class _MeteredCall:
             raise ModelCallError("cut", "the stream ended without a stop reason")
         self.scope.raw_arguments.update(reply.odd_arguments)
 
-    def _estimate(self, messages: Any) -> int:
-        if self.meter.budget.cap_nanousd is None:
+    def _is_blind(self) -> bool:
+        """Whether a cap must hold and nothing tells what this call costs: then it goes alone.
+
+        Off the home loop the home loop stands still, and so would whoever waited there.
+        """
+        return (
+            bool(self.meter.budget.cap_nanousd)
+            and self.wire.price not in (None, FREE)
+            and not self.gauge.known
+            and self._foretold() is None
+            and asyncio.get_running_loop() is self.meter.home
+        )
+
+    def _foretold(self) -> Usage | None:
+        """The tokens of the next try, if the model knows them, as a script does."""
+        return None if self.foretell is None else self.foretell(current_scope())
+
+    def _reserve_nanousd(self) -> int:
+        """What to hold for a try: its exact cost, or the most that anything known speaks for."""
+        price = self.wire.price
+        if not self.meter.budget.cap_nanousd or price is None or price is FREE:
             return 0
-        if self.wire.price is None:
-            return 0
+        usage = self._foretold()
+        if usage is not None:
+            return cost_nanousd(usage, price)
         limit = int(self.scope.limits.get("output_tokens", 0)) or 1024
-        return estimate_call_nanousd(self.wire.price, text_length(messages) // 4, limit)
+        return max(estimate_call_nanousd(price, self.tokens(), limit), self.gauge.dearest_nanousd)
 
     def _start(self, attempt: int) -> CallStart:
         scope = self.scope
@@ -304,6 +344,7 @@ class _MeteredCall:
 
     def _settle(self, call: Call, reservation: Any) -> None:
         self.meter.budget.settle(reservation, call.cost_nanousd)
+        self.gauge.learn(call)
         self.scope.calls.append(call)
         self.wait_s = 0.0
         self.meter.journal(call)
@@ -320,3 +361,11 @@ class _MeteredCall:
         failure.__cause__ = error
         self.scope.fatal = failure
         return failure
+
+
+def _stands(fatal: BaseException | None) -> bool:
+    """Whether a refusal outlives a success: the trial lacks an answer that was taken from it.
+
+    After the budget's a smaller call may still pass; after a limit's one that was in flight beside it.
+    """
+    return isinstance(fatal, BudgetError) or (isinstance(fatal, ModelCallError) and fatal.kind == "call_cap")

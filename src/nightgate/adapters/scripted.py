@@ -22,6 +22,7 @@ from nightgate.adapters.ratings import Want, rating
 from nightgate.calls import Outcome, Role, Scope, current_scope
 from nightgate.cases.scripts import Playlist, Script, ScriptUsage, Step
 from nightgate.errors import ModelCallError
+from nightgate.trials import Usage
 
 _STRUCTURED_OUTPUT = "IMPORTANT: This StructuredOutputTool"
 """How the SDK begins the description of the tool that it adds for typed answers."""
@@ -116,6 +117,29 @@ class ScriptedModel(Model):
         finally:
             if not done and place == [index + 1, 0]:
                 place[:] = [index, 0]
+
+    def expected_usage(self, scope: Scope | None) -> Usage | None:
+        """Tokens of the next try of whoever is asking, so that a cap can hold its exact cost.
+
+        Returns:
+            None where the script does not settle the cost: the try times out or its stream is cut.
+        """
+        asking = scope or self._alone
+        try:
+            step, fails = self._next(
+                self._playlist(asking), list(asking.cursors.get(id(self), (0, 0))), asking
+            )
+        except ModelCallError:
+            return Usage()  # it has no reply: nothing will be sent
+        if fails and (step.cut or step.raise_ == Outcome.TIMEOUT.value):
+            return None
+        counts = _NOTHING if fails else step.usage or _NOTHING
+        return Usage(
+            input=counts.input,
+            output=counts.output,
+            cache_read=counts.cache_read,
+            cache_write=counts.cache_write,
+        )
 
     def _playlist(self, scope: Scope) -> Playlist:
         """The steps of the scope's trial."""

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nightgate.plans import Plan
+from nightgate.reports.text import plain
 from nightgate.scores import Cell, Status
 from nightgate.trials import Trial
 
@@ -68,6 +69,10 @@ class Reporter:
         )
         self._task = self._bar.add_task(plan.suite, total=plan.cell_count, note="")
         self._bar.start()
+
+    def warned(self, warning: str) -> None:
+        """Something that probably was not meant."""
+        print(f"warning: {plain(warning)}", file=sys.stderr, flush=True)
 
     def trial(self, trial: Trial) -> None:
         """A trial is over."""

@@ -25,6 +25,6 @@ def run(args: argparse.Namespace) -> int:
     brought = bring_up(store, run_id, spool)
     finished = finish_run(store, run_id)
     print(f"brought up {brought} journals of run {run_id}", file=people(args.json))
-    print(render(finished.summary.as_dict()), file=people(args.json))
+    print(render(finished.summary.as_dict(), store=args.store), file=people(args.json))
     write_json(finished.summary.as_dict(), args.json)
     return ExitCode.OK if finished.summary.complete else ExitCode.INCONCLUSIVE

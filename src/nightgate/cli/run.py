@@ -48,7 +48,12 @@ async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> 
                 await wiring.preflight(request)
     summaries: list[dict[str, Any]] = []
     with Reporter() as reporter:
-        progress = wiring.Progress(on_plan=reporter.planned, on_trial=reporter.trial, on_cell=reporter.cell)
+        progress = wiring.Progress(
+            on_plan=reporter.planned,
+            on_warning=reporter.warned,
+            on_trial=reporter.trial,
+            on_cell=reporter.cell,
+        )
         for request in requests:
             with users_prints_aside():
                 finished = await wiring.run_request(request, progress)
@@ -87,6 +92,10 @@ def through_prefect(
     from nightgate import wiring
     from nightgate.cli.prefect_env import quiet_prefect
 
+    # Before a suite's modules are looked up in the working folder: many have a `flows` of their own.
+    quiet_prefect()
+    from flows.nightly import nightly
+
     async def check_all() -> None:
         for request in requests:
             if request.resume is None:
@@ -94,9 +103,6 @@ def through_prefect(
 
     with users_prints_aside():
         asyncio.run(check_all())
-    quiet_prefect()
-    from flows.nightly import nightly
-
     named = [wiring.named(request.parameters()) for request in requests]
 
     async def drive() -> Any:

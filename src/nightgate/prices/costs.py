@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from nightgate.trials import Usage
 
@@ -60,15 +61,20 @@ def cost_nanousd(usage: Usage, price: Price) -> int:
     if price is FREE:
         return 0
     rates = price.rates(usage.input + usage.cache_read + usage.cache_write)
-    return round(
-        _NANOUSD_PER_TOKEN
-        * (
-            usage.input * Fraction(rates.input)
-            + usage.output * Fraction(rates.output)
-            + usage.cache_read * Fraction(rates.cache_read)
-            + usage.cache_write * Fraction(rates.cache_write)
-        )
-    )
+    scale, (inputs, outputs, reads, writes) = _whole_rates(rates)
+    total = usage.input * inputs + usage.output * outputs
+    total += usage.cache_read * reads + usage.cache_write * writes
+    return total if scale == 1 else round(Fraction(total, scale))
+
+
+@lru_cache(maxsize=256)
+def _whole_rates(rates: Price | LongContext) -> tuple[int, tuple[int, int, int, int]]:
+    """Nano-dollars a token by kind, as whole numbers over one denominator."""
+    kinds = (rates.input, rates.output, rates.cache_read, rates.cache_write)
+    exact = [_NANOUSD_PER_TOKEN * Fraction(rate) for rate in kinds]
+    scale = math.lcm(*(rate.denominator for rate in exact))
+    first, second, third, fourth = (int(rate * scale) for rate in exact)
+    return scale, (first, second, third, fourth)
 
 
 def estimate_call_nanousd(price: Price, input_tokens: int, max_output_tokens: int) -> int:

@@ -102,11 +102,8 @@ def _how_much(summary: Mapping[str, Any]) -> str:
             summary["stopped"] or "", "open"
         )
         return f"({why}: the run is incomplete)"
-    return f"({summary['model']}" + (f", judge {summary['judge']})" if _judged(summary) else ")")
-
-
-def _judged(summary: Mapping[str, Any]) -> bool:
-    return any(used for used in summary["tokens"]["judge"].values()) or summary.get("judged", False)
+    judged = any(evaluator["kind"] == "judge" for evaluator in summary["evaluators"])
+    return f"({summary['model']}" + (f", judge {summary['judge']})" if judged else ")")
 
 
 def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -62,8 +62,11 @@ def json_value(text: str) -> Any:
     return json.loads(text, object_pairs_hook=_restored if _MARK in text else None)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def _dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def _restored(pairs: list[tuple[str, Any]]) -> Any:

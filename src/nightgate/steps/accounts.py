@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from nightgate.rows.redaction import redact_text
+from nightgate.rows.redaction import redact_texts
 from nightgate.scores import Status
 from nightgate.summaries import Ledger
 from nightgate.trials import Ending
@@ -60,10 +60,12 @@ class Account:
                 "blame": blame,
                 "trial": trial,
                 "count": 1,
-                "reason": redact_text(reason[:_MOST_REASON]),
+                "reason": reason[:_MOST_REASON],
             }
 
     @property
     def failures(self) -> list[dict[str, Any]]:
         """Reasons by case, evaluator and status, in the order in which they were met."""
-        return list(self._failures.values())
+        told = list(self._failures.values())
+        reasons = redact_texts([failure["reason"] for failure in told])
+        return [{**failure, "reason": reason} for failure, reason in zip(told, reasons, strict=True)]

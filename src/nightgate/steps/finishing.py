@@ -184,13 +184,17 @@ class _Writer:
         self._write_calls()
 
     def _write_trials(self, batch: Sequence[tuple[PlannedCase, int]]) -> None:
+        placed = [
+            (case, place)
+            for case, number in batch
+            if (place := self.found.trials.get((case.case_id, number))) is not None
+        ]
         played: list[tuple[Trial, PlannedCase]] = []
-        for case, number in batch:
-            if (case.case_id, number) in self.found.trials:
-                trial = self.found.trial(case.case_id, number)
-                self.account.add_trial(trial.ending)
-                if self.committing:
-                    played.append((trial, case))
+        trials = self.found.records([place for _, place in placed])
+        for (case, _), trial in zip(placed, trials, strict=True):
+            self.account.add_trial(trial.ending)
+            if self.committing:
+                played.append((trial, case))
         if not played:
             return
         transcripts = encode_transcripts((trial for trial, _ in played), self.facts)
@@ -228,11 +232,15 @@ class _Writer:
             self._put(keys.SCORES, encode_parts(scores_table(rows), SCORES))
 
     def _cells(self, batch: Iterable[tuple[PlannedCase, int]]) -> Iterator[tuple[PlannedCase, str, Cell]]:
-        for case, number in batch:
-            for name in case.evaluators:
-                cell = self.found.cell(case.case_id, number, name)
-                if cell is not None:
-                    yield case, name, cell
+        placed = [
+            (case, name, place)
+            for case, number in batch
+            for name in case.evaluators
+            if (place := self.found.cells.get((case.case_id, number, name))) is not None
+        ]
+        cells = self.found.records([place for _, _, place in placed])
+        for (case, name, _), cell in zip(placed, cells, strict=True):
+            yield case, name, cell
 
     def _write_calls(self) -> None:
         calls = self.found.calls()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nightgate.cases import Suite
-from nightgate.errors import DamagedError
+from nightgate.errors import DamagedError, InputError
 from nightgate.gates import Decision, decide
 from nightgate.plans import Plan, threshold_of
 from nightgate.ports import Store
@@ -45,6 +45,9 @@ def tallies_of(store: Store, run_id: str, suite: Suite | None = None) -> tuple[T
     """A run's counts, and whether it is committed."""
     plan = load_plan(store, run_id)
     if suite is not None:
+        if suite.suite != plan.suite:
+            msg = f"run {run_id} is of suite {plan.suite!r}, not {suite.suite!r}: whose thresholds are others"
+            raise InputError(msg)
         plan = with_rules_of(plan, suite)
     manifest = manifest_of(store, plan)
     if manifest is None:

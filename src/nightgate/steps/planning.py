@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from nightgate.cases import Case, Suite, evaluators_of, select
+from nightgate.cases.problems import did_you_mean
 from nightgate.errors import ConflictError, InputError
 from nightgate.evaluators.registry import Registered
 from nightgate.plans import (
@@ -71,28 +71,62 @@ def planned_names(suite: Suite, *, live: bool) -> tuple[str, ...]:
 
 async def fingerprints(
     suite: Suite, factory: AgentFactory, refusing: Any, identity: str, sources: Mapping[str, str]
-) -> dict[str, Fingerprint]:
+) -> tuple[dict[str, Fingerprint], dict[str, frozenset[str]]]:
     """What defines the agent of each case, by building it once around a model that refuses calls.
+
+    Returns:
+        Fingerprints and names of the tools on offer, by case id.
 
     Raises:
         InputError: If the factory raises, hands out an object twice, or uses another model.
     """
     found: dict[str, Fingerprint] = {}
+    offered: dict[str, frozenset[str]] = {}
     # Without secrets: the plan is stored, and a rotated key is no other agent. Most cases share the texts.
-    clean = lru_cache(redact_text)
+    known: dict[tuple[str | None, str], Fingerprint] = {}
     limits = {k: v for k, v in suite.limits.model_dump().items() if v is not None}
     for case in suite.cases:
         target = await _built(factory, refusing, case, suite)
         try:
-            found[case.id] = Fingerprint(
-                model=identity,
-                system_prompt=target.system_prompt and clean(target.system_prompt),
-                tools=digest(clean(json_text(list(target.tools)), json_text=True)),
-                limits=limits,
-                sources=sources,
-            )
+            shown = target.system_prompt, json_text(list(target.tools))
+            offered[case.id] = frozenset(tool["name"] for tool in target.tools)
+            if shown not in known:
+                known[shown] = Fingerprint(
+                    model=identity,
+                    system_prompt=shown[0] and redact_text(shown[0]),
+                    tools=digest(redact_text(shown[1], json_text=True)),
+                    limits=limits,
+                    sources=sources,
+                )
+            found[case.id] = known[shown]
         finally:
             await target.close()
+    return found, offered
+
+
+def warnings(suite: Suite, tools: Mapping[str, frozenset[str]], *, live: bool) -> list[str]:
+    """What probably was not meant, seen once the agents are there.
+
+    Args:
+        suite: Resolved.
+        tools: Names of the tools that the agent of each case offers.
+        live: Whether ``when: live`` evaluators take part.
+    """
+    found: list[str] = []
+    for case in suite.cases:
+        expect, offered = case.expect, tools.get(case.id, frozenset())
+        asked = [*expect.tools.must_call, *expect.tools.must_not_call, *expect.tools.max_calls]
+        asked += [entry.tool for entry in expect.arguments]
+        found += [
+            f"{case.where}: case {case.id!r} names the tool {name!r}, which the agent does not offer"
+            f"{did_you_mean(name, sorted(offered))}"
+            for name in dict.fromkeys(asked)
+            if name != "*" and offered and name not in offered
+        ]
+    if live and not suite.model.startswith("scripted:") and (suite.judge or "").startswith("scripted:"):
+        found.append(
+            f"judge {suite.judge} is a script: its ratings are canned, whatever {suite.model} answers"
+        )
     return found
 
 
@@ -129,11 +163,13 @@ def make_plan(
         now: The run's scheduled start.
     """
     started = now.astimezone(UTC)
+    distinct = {id(fingerprint): fingerprint for fingerprint in agents.values()}
+    digests = {key: fingerprint.digest for key, fingerprint in distinct.items()}
     cases = plan_cases(
         suite,
         live=live,
         trials=request.trials,
-        fingerprints={case_id: fingerprint.digest for case_id, fingerprint in agents.items()},
+        fingerprints={case_id: digests[id(fingerprint)] for case_id, fingerprint in agents.items()},
     )
     run_id = request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))
     first = next(iter(agents.values()), None)
@@ -148,7 +184,7 @@ def make_plan(
         model=suite.model,
         judge=suite.judge,
         user=suite.user,
-        fingerprint=digest(sorted({f.digest for f in agents.values()})),
+        fingerprint=digest(sorted(set(digests.values()))),
         evaluators=plan_evaluators(
             suite,
             cases,

@@ -132,7 +132,7 @@ async def preflight(request: RunRequest) -> None:
     await asyncio.to_thread(store.find, "manifests/")
 
 
-async def run_suite(suite: str | Path | Suite, *, store: str | Store, **options: Any) -> Summary:
+async def run_suite(suite: str | Path | Suite, *, store: str | Path | Store, **options: Any) -> Summary:
     """Run a suite in this process; no Prefect, the same results.
 
     Args:
@@ -149,11 +149,11 @@ async def run_suite(suite: str | Path | Suite, *, store: str | Store, **options:
     """
     loaded = suite if isinstance(suite, Suite) else None
     path = suite.path if isinstance(suite, Suite) else Path(suite)
-    uri = store if isinstance(store, str) else store.uri
+    opened = None if isinstance(store, str | Path) else store
+    uri = str(store) if opened is None else opened.uri
     clock: Clock | None = options.pop("clock", None)
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     request = RunRequest.make(path, {"store": uri, **_texts(values)})
-    opened = None if isinstance(store, str) else store
     finished = await at_home(run_request(request, suite=loaded, store=opened, clock=clock))
     return finished.summary
 
@@ -162,6 +162,6 @@ def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
     return {k: str(v) if k == "budget_usd" and v is not None else v for k, v in values.items()}
 
 
-def gate(store: str | Store, run_id: str) -> Decision:
+def gate(store: str | Path | Store, run_id: str) -> Decision:
     """Decide on a stored run again."""
-    return gate_run(open_store(store) if isinstance(store, str) else store, run_id)
+    return gate_run(open_store(store) if isinstance(store, str | Path) else store, run_id)

@@ -24,7 +24,7 @@ from nightgate.imports import load_object
 from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.prices import Budget, PriceTable
-from nightgate.recorder import Recorder, bring_up, next_epoch
+from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living
 from nightgate.requests import RunRequest
 from nightgate.runner import Done, size_executor
 from nightgate.steps import planning, reusing
@@ -70,6 +70,8 @@ class Furniture:
     hub: Any
     evaluators: dict[str, Registered]
     factory: Any
+    warnings: list[str] = field(default_factory=list)
+    """What probably was not meant; for people, before the first call."""
     stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
     @property
@@ -154,7 +156,8 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
     suite = furniture.suite
     sources = await asyncio.to_thread(digests, suite.fingerprint, suite.path)
     identity = model_identity(suite.model, (suite.path / "scripts",))
-    agents = await planning.fingerprints(suite, furniture.factory, RefusingModel(), identity, sources)
+    agents, tools = await planning.fingerprints(suite, furniture.factory, RefusingModel(), identity, sources)
+    furniture.warnings += planning.warnings(suite, tools, live=furniture.live)
     return planning.make_plan(
         suite,
         furniture.request,
@@ -182,17 +185,25 @@ async def start_anew(furniture: Furniture, fresh: Plan) -> tuple[Plan, Done]:
     return plan, _take_over(taken, recorder)
 
 
-async def go_on(furniture: Furniture, fresh: Plan, stored: Plan) -> tuple[Plan, Done]:
-    """Take up an open run: what is finished stays, what is spent counts.
+async def go_on(furniture: Furniture, fresh: Plan, stored: Plan, *, joining: bool) -> tuple[Plan, Done]:
+    """Take up an open run: what is finished stays, what is spent counts, unknown costs by ``recall``.
+
+    Args:
+        furniture: Of this process.
+        fresh: The plan that the request would make today.
+        stored: The run's plan.
+        joining: Whether others may be at work on it; a person who resumes wants it alone.
 
     Raises:
-        InputError: If the configuration has changed since.
+        InputError: If the configuration has changed since, or another process here still works on it.
     """
     store, request = furniture.store, furniture.request
     planning.refuse_mixing(stored, fresh)
+    if not joining:
+        refuse_living(stored.run_id, request.spool_folder)
     await asyncio.to_thread(bring_up, store, stored.run_id, request.spool_folder)
     found = await asyncio.to_thread(collect, store, stored.run_id)
-    furniture.budget.add_spent(found.spent_nanousd)
+    furniture.meter.recall(await asyncio.to_thread(found.calls))
     epoch = await asyncio.to_thread(next_epoch, store, stored.run_id)
     await _record(furniture, stored, epoch=epoch)
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from nightgate.adapters.store import open_store
 from nightgate.cases import Suite, load_suite
 from nightgate.errors import DamagedError, InputError, MissingError, StoreError
+from nightgate.heap import settled_heap
 from nightgate.plans import Plan, Shard, cut
 from nightgate.ports import Clock, Store
 from nightgate.requests import RunRequest
@@ -48,6 +49,7 @@ class Progress:
     """Callbacks while shards run; called on the loop, must not block."""
 
     on_plan: Callable[[Plan], None] = lambda _: None
+    on_warning: Callable[[str], None] = lambda _: None
     on_trial: Callable[[Trial], None] = lambda _: None
     on_cell: Callable[[Cell], None] = lambda _: None
 
@@ -78,8 +80,8 @@ class Room:
     async def close(self) -> None:
         """Stage what is left, close clients. Safe to call twice."""
         _ROOMS.pop(self.plan.run_id, None)
-        if self.stop.reason == "cancelled":
-            await self.furniture.meter.abandon()
+        # Whatever is still in flight is written down before the journal closes.
+        await self.furniture.meter.abandon()
         await self.furniture.stack.aclose()
 
     async def finish(self) -> Finished:
@@ -87,13 +89,14 @@ class Room:
         await self.close()
         store = self.furniture.store
         try:
-            return await asyncio.to_thread(
-                finish_run,
-                store,
-                self.plan.run_id,
-                stopped=self.stop.reason,
-                wall_s=time.monotonic() - self.began,
-            )
+            with settled_heap():
+                return await asyncio.to_thread(
+                    finish_run,
+                    store,
+                    self.plan.run_id,
+                    stopped=self.stop.reason,
+                    wall_s=time.monotonic() - self.began,
+                )
         except DamagedError:
             raise
         except StoreError as error:
@@ -115,6 +118,7 @@ async def open_room(
     suite: Suite | None = None,
     store: Store | None = None,
     clock: Clock | None = None,
+    joining: bool = False,
 ) -> Room:
     """Check everything that can be checked, plan the run (or take up a planned one), open its room.
 
@@ -124,6 +128,7 @@ async def open_room(
         suite: Where it is loaded already.
         store: Where it is open already.
         clock: Gives the scheduled start.
+        joining: Whether other processes may be at work on the run that is taken up.
 
     Raises:
         InputError: Before anything was spent.
@@ -141,7 +146,9 @@ async def open_room(
     try:
         fresh = await draw_up(furniture, (clock or SystemClock()).now())
         plan, done = await (
-            start_anew(furniture, fresh) if stored is None else go_on(furniture, fresh, stored)
+            start_anew(furniture, fresh)
+            if stored is None
+            else go_on(furniture, fresh, stored, joining=joining)
         )
     except StoreError as error:
         await furniture.stack.aclose()
@@ -149,7 +156,10 @@ async def open_room(
     except BaseException:
         await furniture.stack.aclose()
         raise
+    furniture.stack.enter_context(settled_heap())
     progress.on_plan(plan)
+    for warning in furniture.warnings:
+        progress.on_warning(warning)
     count = min(MOST_SHARDS, -(-plan.trial_count // SHARD_TRIALS))
     room = Room(
         plan=plan,
@@ -214,7 +224,8 @@ async def room_of(request: RunRequest, run_id: str) -> Room:
     known = _ROOMS.get(run_id)
     if known is not None and known.furniture.meter.home is asyncio.get_running_loop():
         return known
-    return await open_room(RunRequest.of_parameters({**request.parameters(), "resume": run_id}))
+    resuming = RunRequest.of_parameters({**request.parameters(), "resume": run_id})
+    return await open_room(resuming, joining=True)
 
 
 async def work(room: Room, index: int) -> Receipt:

@@ -14,7 +14,7 @@ from nightgate.ports import Store
 _S3 = "s3://"
 
 
-def open_store(uri: str) -> Store:
+def open_store(uri: str | Path) -> Store:
     """The store behind an address. Opening reaches for nothing yet.
 
     Args:
@@ -23,6 +23,7 @@ def open_store(uri: str) -> Store:
     Raises:
         InputError: If the address is neither.
     """
+    uri = str(uri)
     if uri.startswith(_S3):
         from nightgate.adapters.store.s3 import S3Store
 
