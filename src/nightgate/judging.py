@@ -29,7 +29,15 @@ _JUDGE_CONTENT = frozenset({"call_cap", "exhausted_content"})
 _MAX_RAW = 4_000
 """Characters of a judge's reply that an error keeps."""
 _CALLS_A_TOOL_CALL = 3
-"""Some judges ask once for each tool call of the trial: the cap on a judgement's calls grows with them."""
+_PER_CALL = frozenset(
+    {
+        "ToolSelectionAccuracyEvaluator",
+        "ToolParameterAccuracyEvaluator",
+        "SkillSelectionAccuracyEvaluator",
+        "SkillInstructionFollowingEvaluator",
+    }
+)
+"""Judges that ask once for each tool call of the trial: the cap on their calls grows with them."""
 
 
 def unjudged(trial: Trial, planned: PlannedEvaluator, case: Case) -> Score | None:
@@ -85,7 +93,7 @@ async def judge(
         trial=trial.key.trial,
         evaluator=planned.name,
         play=trial.attempt,
-        limits={"more_calls": _CALLS_A_TOOL_CALL * len(trial.tool_calls)},
+        limits={"more_calls": _CALLS_A_TOOL_CALL * len(trial.tool_calls) if planned.name in _PER_CALL else 0},
     )
     score = unjudged(trial, planned, case)
     asked = score is None

@@ -20,6 +20,7 @@ from nightgate.ports import Store
 from nightgate.rows.groups import decode_group, encode_group
 from nightgate.rows.keys import staging_key, staging_prefix
 from nightgate.rows.records import encode_record
+from nightgate.rows.redaction import credentials, may_hold_secret, redact_lines
 
 GROUP_AGE_S = 1.0
 """No finished trial waits longer for the store, unless the store is away."""
@@ -46,6 +47,7 @@ class Recorder:
         self._pending_bytes = 0
         self._group = 0
         self._sequence = 0
+        self._literals = credentials()
         self._fd = -1
         self._wake = asyncio.Event()
         self._flusher: asyncio.Task[None] | None = None
@@ -89,6 +91,8 @@ class Recorder:
             msg = f"the journal of run {self._run_id} is closed"
             raise OSError(msg)
         lines = [encode_record(record) for record in records]
+        if any(may_hold_secret(line, self._literals) for line in lines):
+            lines = redact_lines(lines, literals=self._literals)
         data = b"".join(line + b"\n" for line in lines)
         written = os.write(self._fd, data)
         while written < len(data):

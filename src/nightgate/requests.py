@@ -130,7 +130,10 @@ def default_store(environ: Mapping[str, str] | None = None) -> str:
     return (os.environ if environ is None else environ).get(f"{_PREFIX}STORE") or DEFAULT_STORE
 
 
-_TEXTS = ("store", "model", "judge", "user", "prices", "trigger", "spool", "budget_usd")
+_TEXTS = (
+    "store", "model", "judge", "user", "prices", "trigger", "spool", "budget_usd",
+    "run_id", "resume", "reuse",
+)  # fmt: skip
 _NUMBERS = ("trials", "concurrency", "judge_concurrency", "seed")
 _FLAGS = ("live", "allow_unpriced", "alerts")
 _LISTS = ("case", "tag", "layer", "stage")

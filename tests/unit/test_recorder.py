@@ -9,8 +9,8 @@ import pytest
 
 from makers import a_score, a_trial
 from nightgate.adapters.store.memory import InMemoryStore
-from nightgate.errors import StoreError
-from nightgate.recorder import Recorder, bring_up, next_epoch, staged
+from nightgate.errors import InputError, StoreError
+from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living, staged
 from nightgate.rows.groups import decode_group
 from nightgate.rows.records import decode_record
 from nightgate.scores import Cell
@@ -127,3 +127,38 @@ async def test_a_journal_that_cannot_be_written_stops_the_run(tmp_path: Path) ->
 
         with pytest.raises(OSError, match="No space left"):
             recorder.write(a_cell())
+
+
+async def test_the_journal_holds_no_secret(tmp_path: Path) -> None:
+    """After a kill it lies there until somebody resumes."""
+    secret = "sk-" + "a1B2c3D4" * 5
+    async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+        recorder.write(a_trial(f"the key is {secret}"))
+
+        text = (tmp_path / "r" / "000001-w.jsonl").read_text()
+
+    assert secret not in text
+    assert "the key is" in text
+
+
+async def test_a_journal_that_is_held_is_not_brought_up(tmp_path: Path) -> None:
+    """Its writer lives and stages it itself."""
+    store = InMemoryStore()
+    async with Recorder(store, "r", "w", 1, tmp_path) as recorder:
+        recorder.write(a_cell())
+
+        brought = bring_up(store, "r", tmp_path)
+        with pytest.raises(InputError, match="still being worked on"):
+            refuse_living("r", tmp_path)
+
+    assert brought == 0
+    assert records(store) == [a_cell()]
+
+
+async def test_nothing_is_written_after_the_journal_is_closed(tmp_path: Path) -> None:
+    """The file's number may be another file's by then."""
+    async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+        pass
+
+    with pytest.raises(OSError, match="closed"):
+        recorder.write(a_cell())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from makers import a_score
-from nightgate.scores import Score, Blame, Status, fold
+from nightgate.scores import Blame, Score, Status, fold
 
 JUDGED = [Status.PASS, Status.FAIL]
 UNJUDGED = [Status.NOT_APPLICABLE, Status.ERROR, Status.SKIPPED]

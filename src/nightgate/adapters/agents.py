@@ -2,7 +2,8 @@
 
 Owns the border to the user's factory and to the SDK's ``Agent``: the message log comes from
 ``MessageAddedEvent`` (the agent's own list loses what its window drops) as deep copies, limits go
-in with each call (those of a graph or swarm to the scope, for the metering to keep), and nothing that the factory opened stays open. Knows no evaluator and no store.
+in with each call (those of a graph or swarm into the scope, where the metering keeps them), and
+nothing that the factory opened stays open. Knows no evaluator and no store.
 """
 
 from __future__ import annotations

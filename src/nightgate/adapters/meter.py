@@ -1,7 +1,7 @@
 """What all metered models of a run share: budget, journal, retries, calls in flight.
 
-Owns the run's side of metering; one call and its tries are ``metering``'s. Lives on the loop on which
-it was made, the home loop.
+Owns the run's side of metering, and what is held of a cap for a call before it is made; one call and
+its tries are ``metering``'s. Lives on the loop on which it was made, the home loop.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from typing import Any
 
 from nightgate.adapters.crossing import Crossing
 from nightgate.adapters.replies import text_length
-from nightgate.calls import Call, CallStart, Outcome, Role, Scope
-from nightgate.prices import Budget, Price
+from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
+from nightgate.prices import FREE, Budget, Price, cost_nanousd, estimate_call_nanousd
 from nightgate.trials import Usage
+
+_OUTPUT_TOKENS = 1024
+"""Guess of an answer's length where no limit tells it, until a dearer call was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +80,8 @@ class Gauge:
         async with contextlib.AsyncExitStack() as alone:
             if not self.known:
                 await alone.enter_async_context(self._first)
-                if self.known:  # it waited for the one that found out
-                    await alone.aclose()
+            if self.known:  # it waited for the one that found out
+                await alone.aclose()
             yield
 
 
@@ -163,6 +166,50 @@ class Meter:
     async def abandon(self) -> None:
         """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop)."""
         await _cancel(list(self._open))
+
+
+class Foresight:
+    """What can be known, before a call, of what it will cost.
+
+    Args:
+        meter: Of the run.
+        wire: Of the model; without a price, or with ``FREE``, all of this is idle, as without a cap.
+        inner: The provider's model; one with ``expected_usage(scope)``, as a script, knows its tokens.
+        scope: On whose account the call goes.
+        tokens: Guesses the request's tokens; only asked under a cap.
+    """
+
+    def __init__(self, meter: Meter, wire: Wire, inner: Any, scope: Scope, tokens: Callable[[], int]) -> None:
+        self.gauge = meter.gauge(wire.spec, scope.role)
+        self._meter, self._price, self._tokens = meter, wire.price, tokens
+        self._foretell = getattr(inner, "expected_usage", None)
+        # A budget of 0 refuses free calls too, whatever is held for them.
+        self._idle = not meter.budget.cap_nanousd or wire.price is None or wire.price is FREE
+        self._output = int(scope.limits.get("output_tokens", 0)) or _OUTPUT_TOKENS
+
+    def turn(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """Admission as far as the cap is concerned: alone, while nothing tells what the call costs.
+
+        Off the home loop nobody waits: the home loop stands still then, and with it whoever is first.
+        """
+        away = asyncio.get_running_loop() is not self._meter.home
+        if self._idle or away or self._usage() is not None:
+            return contextlib.nullcontext()
+        return self.gauge.turn()
+
+    def nanousd(self) -> int:
+        """What to hold for the next try: its exact cost, or the most that anything known speaks for."""
+        if self._idle or self._price is None:
+            return 0
+        usage = self._usage()
+        if usage is not None:
+            return cost_nanousd(usage, self._price)
+        guess = estimate_call_nanousd(self._price, self._tokens(), self._output)
+        return max(guess, self.gauge.dearest_nanousd)
+
+    def _usage(self) -> Usage | None:
+        usage: Usage | None = None if self._foretell is None else self._foretell(current_scope())
+        return usage
 
 
 def request_tokens(messages: Any, tool_specs: Any = None, system_prompt: str | None = None) -> int:

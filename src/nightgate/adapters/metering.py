@@ -21,11 +21,11 @@ from strands.models.model import Model
 
 from nightgate.adapters.failures import Failure, classify
 from nightgate.adapters.limiter import Limiter
-from nightgate.adapters.meter import Meter, RetryPolicy, Wire, request_tokens
+from nightgate.adapters.meter import Foresight, Meter, RetryPolicy, Wire, request_tokens
 from nightgate.adapters.replies import Reply
 from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
 from nightgate.errors import BudgetError, ModelCallError
-from nightgate.prices import FREE, cost_nanousd, estimate_call_nanousd
+from nightgate.prices import FREE, cost_nanousd
 from nightgate.trials import Usage
 
 __all__ = ["Meter", "MeteredModel", "RetryPolicy", "Wire"]
@@ -159,9 +159,8 @@ class _MeteredCall:
         needs_stop: bool,
     ) -> None:
         self.wire, self.meter, self.limiter, self.scope = model.wire, meter, limiter, scope
-        self.foretell = getattr(model.inner, "expected_usage", None)
-        self.gauge = meter.gauge(model.wire.spec, scope.role)
-        self.tokens, self.needs_stop = tokens, needs_stop
+        self.foresight = Foresight(meter, model.wire, model.inner, scope, tokens)
+        self.needs_stop = needs_stop
         self.wait_s = 0.0
 
     async def run(self, events: Callable[[], AsyncIterator[Any]]) -> list[Any]:
@@ -221,13 +220,12 @@ class _MeteredCall:
         began_wait = time.monotonic()
         async with contextlib.AsyncExitStack() as slot:
             with _waiting(self.scope):
-                if self._is_blind():
-                    await slot.enter_async_context(self.gauge.turn())
+                await slot.enter_async_context(self.foresight.turn())
                 await slot.enter_async_context(self.limiter.slot())
             self.wait_s += time.monotonic() - began_wait
             if self.scope.closed:  # it ended while this call waited: nobody would read the answer
                 raise ModelCallError("cancelled", f"{self.wire.spec}: not sent, its trial is over")
-            reservation = self.meter.budget.reserve(self._reserve_nanousd())
+            reservation = self.meter.budget.reserve(self.foresight.nanousd())
             start = self._start(attempt)
             self.meter.journal(start)
             reply, began = Reply(self.wire.normalise), time.monotonic()
@@ -259,34 +257,6 @@ class _MeteredCall:
         if self.needs_stop and reply.stop_reason is None:
             raise ModelCallError("cut", "the stream ended without a stop reason")
         self.scope.raw_arguments.update(reply.odd_arguments)
-
-    def _is_blind(self) -> bool:
-        """Whether a cap must hold and nothing tells what this call costs: then it goes alone.
-
-        Off the home loop the home loop stands still, and so would whoever waited there.
-        """
-        return (
-            bool(self.meter.budget.cap_nanousd)
-            and self.wire.price not in (None, FREE)
-            and not self.gauge.known
-            and self._foretold() is None
-            and asyncio.get_running_loop() is self.meter.home
-        )
-
-    def _foretold(self) -> Usage | None:
-        """The tokens of the next try, if the model knows them, as a script does."""
-        return None if self.foretell is None else self.foretell(current_scope())
-
-    def _reserve_nanousd(self) -> int:
-        """What to hold for a try: its exact cost, or the most that anything known speaks for."""
-        price = self.wire.price
-        if not self.meter.budget.cap_nanousd or price is None or price is FREE:
-            return 0
-        usage = self._foretold()
-        if usage is not None:
-            return cost_nanousd(usage, price)
-        limit = int(self.scope.limits.get("output_tokens", 0)) or 1024
-        return max(estimate_call_nanousd(price, self.tokens(), limit), self.gauge.dearest_nanousd)
 
     def _start(self, attempt: int) -> CallStart:
         scope = self.scope
@@ -344,7 +314,7 @@ class _MeteredCall:
 
     def _settle(self, call: Call, reservation: Any) -> None:
         self.meter.budget.settle(reservation, call.cost_nanousd)
-        self.gauge.learn(call)
+        self.foresight.gauge.learn(call)
         self.scope.calls.append(call)
         self.wait_s = 0.0
         self.meter.journal(call)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nightgate.cases.nodes import Entry, Extents, Listing, Node, Plain, Scalar, Table
+from nightgate.cases.nodes import Entry, Extents, Listing, Node, Plain, Scalar, Table, repeated
 from nightgate.cases.problems import Problem, SuiteError
 
 MAX_DEPTH = 100
@@ -60,17 +61,44 @@ def read_text(path: Path) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What was read, with problems that leave the rest of it readable: keys that are there twice."""
+
+    root: Node | None
+    """None when nothing but comments is in it, or when a line of JSONL could not be read."""
+    problems: tuple[Problem, ...] = ()
+
+
 def read_yaml(path: Path) -> Node | None:
     """The one document of a YAML file; None when nothing but comments is in it.
 
     Raises:
-        SuiteError: With the first problem and its line; after a syntax error the rest means nothing.
+        SuiteError: With every repeated key, or the first other problem; after a syntax error the rest
+            means nothing.
     """
     return parse_yaml(read_text(path), path)
 
 
 def parse_yaml(text: str, path: Path) -> Node | None:
     """``read_yaml`` of text that is already there; ``path`` is for messages."""
+    document = parse_document(text, path)
+    if document.problems:
+        raise SuiteError(document.problems)
+    return document.root
+
+
+def read_document(path: Path) -> Document:
+    """``read_yaml`` that goes on after a repeated key, so that what follows it is found as well.
+
+    Raises:
+        SuiteError: If the file cannot be read to its end.
+    """
+    return parse_document(read_text(path), path)
+
+
+def parse_document(text: str, path: Path) -> Document:
+    """``read_document`` of text that is already there."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
@@ -84,15 +112,18 @@ def parse_yaml(text: str, path: Path) -> Node | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, None)
-        _refuse(path, line, _syntax_message(error), column)
+        _refuse(path, line, _syntax_message(error), column, composer.problems)
+    except SuiteError as error:
+        raise SuiteError([*composer.problems, *error.problems]) from None
     except (YAMLError, ValueError, RecursionError, AssertionError) as error:
         # ruamel raises bare errors on a few malformed directives and escapes; none may escape as a traceback.
-        _refuse(path, 1, f"is no YAML: {' '.join(str(error).split()) or type(error).__name__}")
-    return composer.root
+        message = f"is no YAML: {' '.join(str(error).split()) or type(error).__name__}"
+        _refuse(path, 1, message, None, composer.problems)
+    return Document(composer.root, tuple(composer.problems))
 
 
-def read_jsonl(path: Path) -> Iterator[Node | Problem]:
-    """One node a line, blank lines skipped; a line that is no JSON gives its ``Problem`` instead.
+def read_jsonl(path: Path) -> Iterator[Document]:
+    """One document a line, blank lines skipped; a line that is no JSON has a problem and no root.
 
     Raises:
         SuiteError: If the file as a whole cannot be read.
@@ -102,26 +133,41 @@ def read_jsonl(path: Path) -> Iterator[Node | Problem]:
             yield _json_line(line.removesuffix("\r"), path, number)
 
 
-def _json_line(line: str, path: Path, number: int) -> Node | Problem:
+def _json_line(line: str, path: Path, number: int) -> Document:
     decoder = json.JSONDecoder(
-        object_pairs_hook=_unique, parse_int=Plain, parse_float=Plain, parse_constant=_no_constant
+        object_pairs_hook=_first_kept, parse_int=Plain, parse_float=Plain, parse_constant=_no_constant
     )
+    problems: list[Problem] = []
+    root, column = None, None
     try:
-        return _json_node(decoder.decode(line), number, 1)
+        root = _json_node(decoder.decode(line), number, 1)
     except json.JSONDecodeError as error:
-        return Problem(path=path, line=number, column=error.colno, message=f"is no JSON: {error.msg}")
+        column, message = error.colno, f"is no JSON: {error.msg}"
     except RecursionError:
-        return Problem(path=path, line=number, message=f"is nested deeper than {MAX_DEPTH} levels")
+        message = f"is nested deeper than {MAX_DEPTH} levels"
     except ValueError as error:
-        return Problem(path=path, line=number, message=str(error))
+        message = str(error)
+    if root is None:
+        problems.append(Problem(path=path, line=number, column=column, message=message))
+    else:
+        for loc in repeated(root):
+            message = f"key {loc[-1]!r} is there twice; keep one of them"
+            problems.append(Problem(path=path, line=number, message=message))
+    return Document(root, tuple(problems))
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+class _Object(dict[str, Any]):
+    """A JSON object with the keys that were there again."""
+
+    repeated: frozenset[str] = frozenset()
+
+
+def _first_kept(pairs: list[tuple[str, Any]]) -> _Object:
+    found = _Object()
     for key, value in pairs:
-        if key in found:
-            raise ValueError(f"key {key!r} is there twice; keep one of them")
-        found[key] = value
+        found.setdefault(key, value)
+    if len(found) < len(pairs):
+        found.repeated = frozenset(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
     return found
 
 
@@ -132,11 +178,11 @@ def _no_constant(name: str) -> NoReturn:
 def _json_node(value: Any, line: int, depth: int) -> Node:
     if depth > MAX_DEPTH:
         raise ValueError(f"is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, dict):
+    if isinstance(value, _Object):
         entries = {
             _whole(key): Entry(_json_node(item, line, depth + 1), line, None) for key, item in value.items()
         }
-        return Table(entries, line, None)
+        return Table(entries, line, None, frozenset(_whole(key) for key in value.repeated))
     if isinstance(value, list):
         return Listing(tuple(_json_node(item, line, depth + 1) for item in value), line, None)
     if isinstance(value, str):
@@ -178,8 +224,10 @@ def _syntax_message(error: Any) -> str:
     return f"is no YAML 1.2: {problem}" + (f"; {hint}" if hint else "")
 
 
-def _refuse(path: Path, line: int, message: str, column: int | None = None) -> NoReturn:
-    raise SuiteError([Problem(path=path, line=line, column=column, message=message)])
+def _refuse(
+    path: Path, line: int, message: str, column: int | None = None, earlier: Sequence[Problem] = ()
+) -> NoReturn:
+    raise SuiteError([*earlier, Problem(path=path, line=line, column=column, message=message)])
 
 
 @dataclass(slots=True)
@@ -190,6 +238,7 @@ class _Open:
     items: list[Node] = field(default_factory=list)
     entries: dict[str, Entry] | None = None
     key: tuple[str, int, int] | None = None
+    repeated: set[str] = field(default_factory=set)
 
 
 class _Composer:
@@ -203,6 +252,7 @@ class _Composer:
         self._extents = Extents()
         self._added = 0
         self.root: Node | None = None
+        self.problems: list[Problem] = []
         self._documents = 0
 
     def feed(self, event: Any) -> None:
@@ -234,7 +284,7 @@ class _Composer:
         node: Node = (
             Listing(tuple(done.items), line, column)
             if done.entries is None
-            else Table(done.entries, line, column)
+            else Table(done.entries, line, column, frozenset(done.repeated))
         )
         self._place(node, done.event.anchor, line, column)
 
@@ -282,18 +332,22 @@ class _Composer:
         if top.entries is None:
             top.items.append(node)
         elif top.key is None:
-            top.key = self._key(node, top.entries, line, column)
+            top.key = self._key(node, top, top.entries, line, column)
         else:
             name, key_line, key_column = top.key
-            top.entries[name] = Entry(node, key_line, key_column)
+            top.entries.setdefault(name, Entry(node, key_line, key_column))
             top.key = None
 
-    def _key(self, node: Node, seen: dict[str, Entry], line: int, column: int) -> tuple[str, int, int]:
+    def _key(
+        self, node: Node, top: _Open, seen: dict[str, Entry], line: int, column: int
+    ) -> tuple[str, int, int]:
         if not isinstance(node, Scalar):
             _refuse(self.path, line, "a key must be text", column)
         if node.plain and node.text == "<<":
             _refuse(self.path, line, "merge keys (<<) are not YAML 1.2; write the keys out", column)
         if node.text in seen:
             first = seen[node.text].line
-            _refuse(self.path, line, f"key {node.text!r} is there twice, first on line {first}", column)
+            message = f"key {node.text!r} is there twice, first on line {first}"
+            self.problems.append(Problem(path=self.path, line=line, column=column, message=message))
+            top.repeated.add(node.text)
         return node.text, line, column

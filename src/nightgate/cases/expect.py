@@ -7,12 +7,13 @@ Owns the parts of ``expect`` and their inner contradictions. An empty part asks 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
-from nightgate.cases.fields import CHOICE, Count, Flag, JsonObject, Name, Names, Record, Regexes
+from nightgate.cases.fields import CHOICE, Breach, Count, Flag, JsonObject, Name, Names, Record, Regexes
 
 ANY_TOOL = "*"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -32,16 +33,17 @@ class ToolsExpected(Record):
     """``*`` means that no tool at all may be called."""
     max_calls: Mapping[str, Count] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _possible(self) -> ToolsExpected:
+    def breaches(self) -> Iterator[Breach]:
+        """Demands that no run can meet together."""
         if ANY_TOOL in self.must_call or ANY_TOOL in self.max_calls:
-            raise ValueError('"*" is for must_not_call only; name the tools')
-        for tool in self.must_call:
+            yield Breach('"*" is for must_not_call only; name the tools')
+        for tool in dict.fromkeys(self.must_call):
+            if tool == ANY_TOOL:
+                continue
             if tool in self.must_not_call or ANY_TOOL in self.must_not_call:
-                raise ValueError(f"{tool!r} must be called and must not be called")
+                yield Breach(f"{tool!r} must be called and must not be called")
             if self.max_calls.get(tool) == 0:
-                raise ValueError(f"{tool!r} must be called and may be called 0 times")
-        return self
+                yield Breach(f"{tool!r} must be called and may be called 0 times")
 
     @property
     def asks(self) -> bool:
@@ -82,12 +84,11 @@ class SkillsExpected(Record):
     loaded: Names = ()
     not_loaded: Names = ()
 
-    @model_validator(mode="after")
-    def _possible(self) -> SkillsExpected:
-        for skill in self.loaded:
+    def breaches(self) -> Iterator[Breach]:
+        """Demands that no run can meet together."""
+        for skill in dict.fromkeys(self.loaded):
             if skill in self.not_loaded:
-                raise ValueError(f"skill {skill!r} must be loaded and must not be loaded")
-        return self
+                yield Breach(f"skill {skill!r} must be loaded and must not be loaded")
 
     @property
     def asks(self) -> bool:
@@ -117,10 +118,9 @@ class Expect(Record):
     blocked: Flag | None = None
     """True: a guardrail stop is the right outcome; None that it is not asked about."""
 
-    @model_validator(mode="after")
-    def _unique_criteria(self) -> Expect:
-        ids = [criterion.id for criterion in self.judge]
-        for criterion_id in ids:
-            if ids.count(criterion_id) > 1:
-                raise ValueError(f"judge id {criterion_id!r} is there twice; each is an evaluator of its own")
-        return self
+    def breaches(self) -> Iterator[Breach]:
+        """Criteria that could not be told apart."""
+        ids = Counter(criterion.id for criterion in self.judge)
+        for criterion_id, count in ids.items():
+            if count > 1:
+                yield Breach(f"judge id {criterion_id!r} is there twice; each is an evaluator of its own")

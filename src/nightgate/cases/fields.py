@@ -10,12 +10,21 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationInfo,
+    model_validator,
+)
 
 from nightgate.cases.nodes import Plain
 from nightgate.cases.specs import parse_spec
@@ -39,10 +48,42 @@ class Shown:
         return dict(self.schema)
 
 
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One rule that the parts of a record break together."""
+
+    message: str
+    lacks: tuple[str, ...] = ()
+    """Keys of which any one would mend it; a misspelt one of them is told as that alone."""
+
+
+class BreachError(ValueError):
+    """A record breaks rules; carries all of them."""
+
+    def __init__(self, breaches: Iterable[Breach]) -> None:
+        self.breaches = tuple(breaches)
+        super().__init__("; ".join(breach.message for breach in self.breaches))
+
+
+WITHOUT_RULES: Mapping[str, bool] = {"rules": False}
+"""Validation context in which rules are not looked at."""
+
+
 class Record(BaseModel):
     """Base of everything that people write: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    def breaches(self) -> Iterator[Breach]:
+        """Every rule across its own parts that it breaks."""
+        return iter(())
+
+    @model_validator(mode="after")
+    def _keeps_its_rules(self, info: ValidationInfo) -> Self:
+        breaches = () if info.context is WITHOUT_RULES else tuple(self.breaches())
+        if breaches:
+            raise BreachError(breaches)
+        return self
 
 
 def _text(value: Any) -> Any:

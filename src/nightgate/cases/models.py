@@ -7,7 +7,7 @@ on its own. Checks across records are in ``checks``, reading in ``loading``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 from nightgate.cases.expect import Expect
 from nightgate.cases.fields import (
     CHOICE,
+    Breach,
     Day,
     Factory,
     Flag,
@@ -103,16 +104,20 @@ class Case(Record):
             return {**data, "layer": "conversation"}
         return data
 
-    @model_validator(mode="after")
-    def _whole_case(self) -> Case:
+    def breaches(self) -> Iterator[Breach]:
+        """Parts that are missing or contradict each other."""
         if self.persona is None and not (self.input or "").strip():
-            raise ValueError("needs an input, or a persona that talks")
+            yield Breach("needs an input, or a persona that talks", lacks=("input", "persona"))
         if self.blocking and self.quarantine is not None:
-            raise ValueError("is blocking and in quarantine; a case cannot decide alone and not count at all")
-        for name in self.require:
+            yield Breach("is blocking and in quarantine; a case cannot decide alone and not count at all")
+        if self.blocking and self.stage == "capability":
+            yield Breach(
+                "is blocking in stage capability, which never gates; "
+                "write stage: regression, or leave blocking out"
+            )
+        for name in dict.fromkeys(self.require):
             if name in self.may_skip:
-                raise ValueError(f"{name!r} is under require and under may_skip; keep one")
-        return self
+                yield Breach(f"{name!r} is under require and under may_skip; keep one")
 
     @property
     def first_message(self) -> str | None:

@@ -8,7 +8,7 @@ format and no model of a suite. Imports the standard library only.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,11 +111,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A mapping from text to nodes; keys are source text, each there once."""
+    """A mapping from text to nodes; keys are source text."""
 
     entries: Mapping[str, Entry]
     line: int
     column: int | None
+    repeated: frozenset[str] = frozenset()
+    """Keys that were there again; the first value of each is the one in ``entries``."""
 
 
 Node = Scalar | Listing | Table
@@ -169,6 +171,18 @@ def position(root: Node, loc: tuple[str | int, ...]) -> tuple[int, int | None]:
         else:
             break
     return spot
+
+
+def repeated(node: Node) -> Iterator[tuple[str | int, ...]]:
+    """Where below ``node`` a key was there again."""
+    if isinstance(node, Table):
+        for key in node.repeated:
+            yield (key,)
+        for key, entry in node.entries.items():
+            yield from ((key, *loc) for loc in repeated(entry.node))
+    elif isinstance(node, Listing):
+        for i, item in enumerate(node.items):
+            yield from ((i, *loc) for loc in repeated(item))
 
 
 def describe(node: Node) -> str:

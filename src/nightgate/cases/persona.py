@@ -6,12 +6,12 @@ is made from it; a persona never enters the agent's context.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from nightgate.cases.fields import CHOICE, JsonObject, Name, OneOrMore, Record, Regex, Text, Whole
+from nightgate.cases.fields import CHOICE, Breach, JsonObject, Name, OneOrMore, Record, Regex, Text, Whole
 
 STRATA: Mapping[str, str] = {
     "cooperative": "cooperative",
@@ -74,17 +74,18 @@ class Persona(Record):
     closing_token: Name = "[DONE]"  # noqa: S105 - a marker in the talk, no secret
     leaving_token: Name = "[LEAVE]"  # noqa: S105 - same
 
-    @model_validator(mode="after")
-    def _whole_persona(self) -> Persona:
+    def breaches(self) -> Iterator[Breach]:
+        """Parts that are missing or contradict each other."""
         if self.success is None and self.forbidden is None:
-            raise ValueError("needs success: {state: ...}, forbidden: {state: ...} or both")
+            needs = "needs success: {state: ...}, forbidden: {state: ...} or both"
+            yield Breach(needs, lacks=("success", "forbidden"))
         if self.closing_token == self.leaving_token:
-            raise ValueError(f"closing_token and leaving_token are both {self.closing_token!r}")
+            yield Breach(f"closing_token and leaving_token are both {self.closing_token!r}")
         if self.min_attempts is not None and self.min_attempts > self.max_turns:
-            raise ValueError(f"{self.min_attempts} min_attempts do not fit into {self.max_turns} max_turns")
+            message = f"{self.min_attempts} min_attempts do not fit into {self.max_turns} max_turns"
+            yield Breach(message, lacks=() if "max_turns" in self.model_fields_set else ("max_turns",))
         if self.success and self.forbidden and self.success.state == self.forbidden.state:
-            raise ValueError("success and forbidden are the same state")
-        return self
+            yield Breach("success and forbidden are the same state")
 
     @property
     def stratum(self) -> str:

@@ -7,18 +7,19 @@ agent framework: ``adapters.scripted`` plays the steps. ``raise`` is a word of P
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from nightgate.cases.binding import bind, dotted
-from nightgate.cases.documents import read_yaml
+from nightgate.cases.documents import read_document
 from nightgate.cases.fields import (
     CHOICE,
+    Breach,
     Count,
     Delay,
     Flag,
@@ -130,19 +131,20 @@ class Step(Record):
     times: Whole | None = None
     """How many tries end so before the step answers or the next one is played; None: all of them."""
 
-    @model_validator(mode="after")
-    def _does_something(self) -> Step:
+    def breaches(self) -> Iterator[Breach]:
+        """Parts that do nothing or exclude each other."""
         bad = self.cut or self.raise_ is not None
         answers = self.call or self.say is not None or self.fields is not None or self.raw is not None
         if not (bad or answers or self.stop):
-            raise ValueError("does nothing: give say, call, fields, raw, stop, cut or raise")
+            does = ("say", "call", "fields", "raw", "stop", "cut", "raise")
+            yield Breach(f"does nothing: give {', '.join(does[:-1])} or {does[-1]}", lacks=does)
         if self.times is not None and not bad:
-            raise ValueError("times counts how often raise or cut happens, and there is neither")
+            message = "times counts how often raise or cut happens, and there is neither"
+            yield Breach(message, lacks=("raise", "cut"))
         if self.cut and self.raise_ is not None:
-            raise ValueError("cut and raise are two endings of one call; write two steps")
+            yield Breach("cut and raise are two endings of one call; write two steps")
         if self.fields is not None and self.raw is not None:
-            raise ValueError("fields and raw are two replies; keep one")
-        return self
+            yield Breach("fields and raw are two replies; keep one")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,22 +215,27 @@ def load_script(path: str | Path) -> Script:
     Raises:
         SuiteError: With every problem of the file.
     """
-    script, _ = read_script(Path(path))
+    script, _, problems = read_script(Path(path))
+    if problems:
+        raise SuiteError(problems)
     return script
 
 
-def read_script(path: Path) -> tuple[Script, Node]:
-    """``load_script``, and the tree that positions of names are looked up in."""
-    root = read_yaml(path)
+def read_script(path: Path) -> tuple[Script, Node, list[Problem]]:
+    """A script as far as it can be read, the tree that positions are looked up in, and its problems.
+
+    Raises:
+        SuiteError: If the file cannot be read or is empty.
+    """
+    document = read_document(path)
+    root = document.root
     if root is None:
         raise SuiteError(
             [Problem(path=path, line=1, message="is empty; a script needs replies or judgements")]
         )
     reader = _Reader(path)
     script = reader.script(root)
-    if reader.problems:
-        raise SuiteError(reader.problems)
-    return script, root
+    return script, root, [*document.problems, *reader.problems]
 
 
 class _Reader:

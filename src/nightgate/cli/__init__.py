@@ -49,7 +49,8 @@ def _answer(args: argparse.Namespace) -> int:
         sys.stderr.close()
         return ExitCode.INCONCLUSIVE
     except OSError as error:  # a full disk, a folder without rights
-        return _stopped(f"{error}: the run stopped; what was finished stays, go on with --resume")
+        running = args.command in ("run", "nightly")
+        return _stopped(f"{error}: the run stopped; go on with --resume" if running else str(error))
     except (Exception, SystemExit) as error:  # left alone it would answer 1, which says that the gate failed
         print(_redacted(traceback.format_exc()), file=sys.stderr)
         return _stopped(f"stopped by {type(error).__name__}: nothing is decided; a run goes on with --resume")

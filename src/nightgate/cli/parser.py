@@ -110,7 +110,7 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--tag", action="append", metavar="T", help="only cases with this tag; may be repeated")
     what.add_argument("--layer", action="append", metavar="L", help="only this layer; may be repeated")
     what.add_argument("--stage", action="append", metavar="S", help="regression or capability")
-    what.add_argument("--seed", type=int, metavar="N", help="seed, kept with the run")
+    what.add_argument("--seed", type=int, metavar="N", help="kept with the run; no effect yet")
     how = parser.add_argument_group("how it runs")
     _store_flag(how)  # type: ignore[arg-type]
     how.add_argument("--run-id", metavar="ID", help="run id, [0-9a-z-], at most 64")
@@ -128,4 +128,10 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     out = parser.add_argument_group("output")
     out.add_argument("--json", metavar="PATH", help="write the summary as JSON; - prints only JSON on stdout")
     out.add_argument("--junit", metavar="PATH", help="write JUnit XML")
-    out.add_argument("--no-alerts", dest="alerts", action="store_const", const=False, help="send no alerts")
+    out.add_argument(
+        "--no-alerts",
+        dest="alerts",
+        action="store_const",
+        const=False,
+        help="no effect yet: this version sends none",
+    )

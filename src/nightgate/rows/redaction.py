@@ -136,6 +136,29 @@ def redact_texts(texts: Sequence[str], *, literals: Sequence[str] | None = None)
     return found
 
 
+_HINTS = tuple(
+    b"private key|akia|asia|abia|acca|sk-|k_live|k_test|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xox|xapp-"
+    b"|aiza|hf_|npm_|pypi-|hooks.slack.com|eyj|authorization|bearer|basic|key|secret|passw|passphrase|token"
+    b"|signature".split(b"|")
+)
+"""Every pattern needs one of these, in lower case; addresses with a password are looked for apart."""
+
+
+def may_hold_secret(data: bytes, literals: Sequence[str]) -> bool:
+    """A quick look that misses no pattern: the patterns themselves take 2 ms to compile.
+
+    Args:
+        data: Record lines.
+        literals: Values to mask besides.
+    """
+    low = data.lower()
+    if any(hint in low for hint in _HINTS) or (b"://" in low and b"@" in low):
+        return True
+    # As JSON text, too: there a value may stand escaped.
+    forms = (form for value in literals for form in (value, json.dumps(value)[1:-1]))
+    return any(form.encode() in data for form in forms)
+
+
 def redact_lines(lines: Sequence[bytes], *, literals: Sequence[str] | None = None) -> list[bytes]:
     """The same for a batch of JSON lines, which stay JSON lines.
 

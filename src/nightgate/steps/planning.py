@@ -84,7 +84,7 @@ async def fingerprints(
     offered: dict[str, frozenset[str]] = {}
     # Without secrets: the plan is stored, and a rotated key is no other agent. Most cases share the texts.
     known: dict[tuple[str | None, str], Fingerprint] = {}
-    limits = {k: v for k, v in suite.limits.model_dump().items() if v is not None}
+    limits = _limits(suite)
     for case in suite.cases:
         target = await _built(factory, refusing, case, suite)
         try:
@@ -194,14 +194,10 @@ def make_plan(
         cases=cases,
         gate=suite.gate.model_dump(mode="json"),
         timeout_s=suite.timeout_s,
-        limits={k: v for k, v in suite.limits.model_dump().items() if v is not None},
+        limits=_limits(suite),
         budget_nanousd=request.budget_nanousd(suite.budget_usd),
         allow_unpriced=request.allow_unpriced,
-        filters={
-            name: list(getattr(request, name))
-            for name in ("case", "tag", "layer", "stage")
-            if getattr(request, name)
-        },
+        filters={name: list(getattr(request, name)) for name in _FILTERS if getattr(request, name)},
         parts=asdict(first) if first is not None else {},
         price_table=price_table,
         git_sha=git_sha(suite),
@@ -209,6 +205,14 @@ def make_plan(
         seed=request.seed,
         live=live,
     )
+
+
+_FILTERS = ("case", "tag", "layer", "stage")
+
+
+def _limits(suite: Suite) -> dict[str, int]:
+    """The caps that the suite sets."""
+    return {name: cap for name, cap in suite.limits.model_dump().items() if cap is not None}
 
 
 def store_plan(store: Store, plan: Plan) -> None:

@@ -431,6 +431,33 @@ async def test_a_swarm_whose_model_failed_is_the_infrastructures_fault() -> None
     assert trial.ending is Ending.INFRA_ERROR
 
 
+@pytest.mark.parametrize(
+    ("limits", "stop", "calls"),
+    [
+        ({"turns": 2}, "limit_turns", 2),
+        ({"output_tokens": 100}, "limit_output_tokens", 1),
+        ({"total_tokens": 150}, "limit_total_tokens", 2),
+        ({"turns": 3, "output_tokens": 300}, None, 3),
+    ],
+)
+@pytest.mark.parametrize("kind", ["graph", "swarm"])
+async def test_limits_hold_for_several_agents_together(
+    limits: dict[str, int], stop: str | None, calls: int, kind: str
+) -> None:
+    """The SDK keeps them for one agent's call only; past them no node calls the model again."""
+    names = ("one", "two", "three")
+
+    def factory(model: Any, _: Any) -> Any:
+        agents = {name: plain(model, name=name) for name in names}
+        return a_graph(**agents) if kind == "graph" else a_graph(all=a_graph(**agents))
+
+    trial = await played(factory, *[said("x", output=100)] * 3, limits=limits)
+
+    assert trial.calls == calls
+    assert trial.ending is (Ending.COMPLETED if stop is None else Ending.AGENT_TRUNCATED)
+    assert trial.error == (None if stop is None else f"stopped by {stop}")
+
+
 # --- state and close ---
 
 

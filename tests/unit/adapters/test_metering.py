@@ -5,6 +5,8 @@ import contextlib
 import threading
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,10 +44,12 @@ from nightgate.adapters import metering
 from nightgate.adapters.agents import StrandsFactory
 from nightgate.adapters.failures import ScriptedFailure
 from nightgate.adapters.metering import MeteredModel, RetryPolicy
+from nightgate.adapters.scripted import ScriptedModel
 from nightgate.calls import Call, CallStart, Outcome, Role, Scope, scoped
+from nightgate.cases.scripts import load_script
 from nightgate.errors import BudgetError, ModelCallError
 from nightgate.playing import play
-from nightgate.prices import Budget
+from nightgate.prices import FREE, Budget
 from nightgate.trials import Ending, Trial, Usage
 
 PRICE = a_price(input="1", output="1")
@@ -474,6 +478,145 @@ async def test_money_held_for_a_call_is_given_back() -> None:
     await asyncio.gather(asking, return_exceptions=True)
     assert budget.reserved_nanousd == 0
     assert budget.unknown == 1
+
+
+class Crowd:
+    """A model whose calls take a moment: how many were made, and how many at once."""
+
+    def __init__(self, *, output: int | None, fail_first: str | None = None) -> None:
+        self.made = self.now = self.most = 0
+        self.output, self.fail_first = output, fail_first
+        self.model = TinyModel(self._reply)
+
+    async def _reply(self, *_: Any) -> list[Any]:
+        self.made += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        first = self.made == 1
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        self.now -= 1
+        if first and self.fail_first:
+            raise ScriptedFailure(self.fail_first)
+        return said("x", output=self.output) if self.output is not None else said("x", usage=False)
+
+
+def spent(model: MeteredModel) -> int:
+    """Dollars at a million output tokens each."""
+    return model._meter.budget.spent_nanousd // 10**9
+
+
+async def crowd(model: MeteredModel, calls: int = 10) -> None:
+    await asyncio.gather(*(ask(model, a_scope(trial=i)) for i in range(calls)), return_exceptions=True)
+
+
+async def test_a_cap_holds_against_calls_that_cost_more_than_their_guess() -> None:
+    """Five dollars each, ten at once, a cap of twelve: the first one tells the others what is held."""
+    crew = Crowd(output=5_000_000)
+    model = metered(crew.model, a_meter(budget=Budget(12 * 10**9)), price=PRICE)
+    await crowd(model)
+    assert (spent(model), crew.made) == (10, 2)
+
+
+async def test_the_first_call_under_a_cap_goes_alone_and_the_others_together() -> None:
+    """One settled call is enough to go by."""
+    crew = Crowd(output=1)
+    model, scopes = (
+        metered(crew.model, a_meter(budget=Budget(10**9)), price=PRICE),
+        [a_scope(trial=i) for i in range(5)],
+    )
+    await ask(model, scopes[0])
+    assert crew.most == 1
+    await asyncio.gather(*(ask(model, scope) for scope in scopes[1:]))
+    assert crew.most == 4
+
+
+async def test_waiting_for_the_first_call_is_waiting() -> None:
+    """No deadline counts it, as little as waiting for a slot."""
+    gate, other = Gate(), a_scope(trial=1)
+    model = metered(gate.model, a_meter(budget=Budget(10**9)), price=PRICE)
+    first = asyncio.create_task(ask(model))
+    await gate.asked.wait()
+    second = asyncio.create_task(ask(model, other))
+    while not other.waiting:  # noqa: ASYNC110 - waiting has no event
+        await asyncio.sleep(0)
+    assert gate.model.calls == 1
+    gate.open.set()
+    await asyncio.gather(first, second)
+    assert (other.waiting, gate.model.calls) == (0, 2)
+
+
+async def test_a_first_call_that_failed_tells_nothing() -> None:
+    """The next one goes alone as well; then it is known."""
+    crew = Crowd(output=5_000_000, fail_first="auth")
+    model = metered(crew.model, a_meter(budget=Budget(12 * 10**9)), price=PRICE)
+    await crowd(model)
+    assert (spent(model), crew.made) == (10, 3)
+
+
+async def test_a_provider_that_never_tells_tokens_is_not_driven_one_by_one() -> None:
+    """An answer without usage is all that will ever be known."""
+    crew = Crowd(output=None)
+    model = metered(crew.model, a_meter(budget=Budget(10**9)), price=PRICE)
+    await crowd(model, 1)
+    await crowd(model, 4)
+    assert crew.most == 4
+
+
+@pytest.mark.parametrize(
+    ("cap", "price"), [(None, PRICE), (10**9, FREE), (10**9, None)], ids=["no cap", "free", "unpriced"]
+)
+async def test_where_nothing_can_bind_nobody_waits(cap: int | None, price: Any) -> None:
+    """No cap, no price or a free model: all at once from the first call on."""
+    crew = Crowd(output=1)
+    await crowd(metered(crew.model, a_meter(budget=Budget(cap)), price=price), 6)
+    assert crew.most == 6
+
+
+async def test_instructions_and_tools_count_in_the_guess() -> None:
+    """They are most of an agent's prompt."""
+    tools = [{"name": "t", "description": "d" * 4_000_000, "inputSchema": {"json": {}}}]
+    for more in ({"system_prompt": "s" * 4_000_000}, {"tool_specs": tools}):
+        meter = a_meter(budget=Budget(900_000_000))
+        model = metered(in_turn(said("x")), meter, price=PRICE)
+        with scoped(a_scope()), pytest.raises(BudgetError):
+            async for _ in model.stream(ASK, **more):
+                pass
+        assert await ask(model) == "x"
+
+
+def a_script(tmp_path: Path, text: str, price: str = "{output: 1}") -> ScriptedModel:
+    path = tmp_path / "demo.yaml"
+    path.write_text(f"price: {price}\nreplies: {{'*': {text}}}\n", encoding="utf-8")
+    return ScriptedModel(load_script(path), "demo")
+
+
+@pytest.mark.parametrize(("cap", "each", "calls"), [(1.0, 500_000, 2), (0.35, 100_000, 3)])
+async def test_a_scripts_cap_is_exact(tmp_path: Path, cap: float, each: int, calls: int) -> None:
+    """Its next cost is written down: nobody goes alone, and not a cent is spent over the cap."""
+    script = a_script(tmp_path, f"[{{say: x, delay_s: 0.01, usage: {{output: {each}}}}}]")
+    meter = a_meter(budget=Budget(round(cap * 10**9)))
+    model = metered(script, meter, price=PRICE)
+    await crowd(model)
+    assert meter.budget.spent_nanousd == calls * each * 1000
+    assert len(ledger(model).ends) == calls
+
+
+async def test_what_a_resumed_run_spent_counts_with_its_unknown_calls(tmp_path: Path) -> None:
+    """A call that was in flight at the kill is booked as the dearest of its model, not as nothing."""
+    meter = a_meter(budget=Budget(12 * 10**9))
+    model = metered(in_turn(*[said("x", output=5_000_000)] * 3), meter, price=PRICE)
+    await ask(model)
+    known = ledger(model).ends[0]
+    lost = replace(known, call_id="lost", outcome=Outcome.UNKNOWN, usage=None, cost_nanousd=None)
+    alien = replace(lost, call_id="alien", model="other:model")
+
+    resumed = a_meter(budget=Budget(12 * 10**9))
+    resumed.recall([known, lost, alien])
+
+    assert resumed.budget.spent_nanousd == 10 * 10**9
+    with pytest.raises(BudgetError, match="the next call may cost 5.00"):
+        await ask(metered(in_turn(), resumed, price=PRICE))
 
 
 async def test_calls_of_one_scope_are_capped() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightgate.rows.records import Record, encode_record
-from nightgate.rows.redaction import MASK, credentials, redact, redact_lines, redact_text
+from nightgate.rows.redaction import MASK, credentials, may_hold_secret, redact, redact_lines, redact_text
 from rowgen import RECORDS
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/3\nq8Zk+Lw==\n-----END RSA PRIVATE KEY-----"
@@ -80,6 +80,20 @@ def test_credentials_inside_of_json_text_are_masked(text: str, wanted: str, dept
     for _ in range(depth):
         masked = json.loads(masked)["content"]
     assert masked == f"line one\n{wanted}\nlast line"
+
+
+@pytest.mark.parametrize(("text", "wanted"), SECRETS)
+def test_the_quick_look_misses_no_secret(text: str, wanted: str) -> None:
+    """What it calls harmless is written to the journal as it is."""
+    assert may_hold_secret(json.dumps({"content": text}).encode(), ())
+
+
+def test_the_quick_look_finds_values_of_the_environment_also_escaped() -> None:
+    """A password with a quote in it stands escaped in a record."""
+    line = json.dumps({"content": 'it is hunter"2-hunter'}).encode()
+
+    assert may_hold_secret(line, ('hunter"2-hunter',))
+    assert not may_hold_secret(line, ())
 
 
 # Pieces that meet each other in every way: secrets, quotes, escapes, half a secret.
