@@ -29,15 +29,7 @@ _JUDGE_CONTENT = frozenset({"call_cap", "exhausted_content"})
 _MAX_RAW = 4_000
 """Characters of a judge's reply that an error keeps."""
 _CALLS_A_TOOL_CALL = 3
-_PER_CALL = frozenset(
-    {
-        "ToolSelectionAccuracyEvaluator",
-        "ToolParameterAccuracyEvaluator",
-        "SkillSelectionAccuracyEvaluator",
-        "SkillInstructionFollowingEvaluator",
-    }
-)
-"""Judges that ask once for each tool call of the trial: the cap on their calls grows with them."""
+"""Some judges ask once for each tool call of the trial: the cap on their calls grows with them."""
 
 
 def unjudged(trial: Trial, planned: PlannedEvaluator, case: Case) -> Score | None:
@@ -93,7 +85,7 @@ async def judge(
         trial=trial.key.trial,
         evaluator=planned.name,
         play=trial.attempt,
-        limits={"more_calls": _CALLS_A_TOOL_CALL * len(trial.tool_calls) if planned.name in _PER_CALL else 0},
+        limits={"more_calls": _more_calls(registered, trial)},
     )
     score = unjudged(trial, planned, case)
     asked = score is None
@@ -116,6 +108,11 @@ async def judge(
         attempt=trial.attempt,
         scored_at=datetime.now(UTC),
     )
+
+
+def _more_calls(registered: Registered, trial: Trial) -> int:
+    per_call = getattr(registered.evaluator, "per_call", False)
+    return _CALLS_A_TOOL_CALL * len(trial.tool_calls) if per_call else 0
 
 
 async def _evaluate(

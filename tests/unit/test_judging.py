@@ -61,7 +61,8 @@ async def cell(
     inline: bool = True,
     timeout_s: float = 30.0,
 ) -> Cell | None:
-    evaluator: Any = SimpleNamespace(name="Own", version=9, evaluate=evaluate)
+    per_call = getattr(getattr(evaluate, "__self__", None), "per_call", False)
+    evaluator: Any = SimpleNamespace(name="Own", version=9, evaluate=evaluate, per_call=per_call)
     registered = Registered(evaluator=evaluator, facts=facts(kind), inline=inline)
     planned = a_planned("E", kind=kind, threshold=threshold)
     return await judge(trial or a_trial("x"), case or a_case(), planned, registered, timeout_s=timeout_s)

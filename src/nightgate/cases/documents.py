@@ -137,7 +137,6 @@ def _json_line(line: str, path: Path, number: int) -> Document:
     decoder = json.JSONDecoder(
         object_pairs_hook=_first_kept, parse_int=Plain, parse_float=Plain, parse_constant=_no_constant
     )
-    problems: list[Problem] = []
     root, column = None, None
     try:
         root = _json_node(decoder.decode(line), number, 1)
@@ -148,12 +147,9 @@ def _json_line(line: str, path: Path, number: int) -> Document:
     except ValueError as error:
         message = str(error)
     if root is None:
-        problems.append(Problem(path=path, line=number, column=column, message=message))
-    else:
-        for loc in repeated(root):
-            message = f"key {loc[-1]!r} is there twice; keep one of them"
-            problems.append(Problem(path=path, line=number, message=message))
-    return Document(root, tuple(problems))
+        return Document(None, (Problem(path=path, line=number, column=column, message=message),))
+    twice = (f"key {loc[-1]!r} is there twice; keep one of them" for loc in repeated(root))
+    return Document(root, tuple(Problem(path=path, line=number, message=text) for text in twice))
 
 
 class _Object(dict[str, Any]):
@@ -166,8 +162,8 @@ def _first_kept(pairs: list[tuple[str, Any]]) -> _Object:
     found = _Object()
     for key, value in pairs:
         found.setdefault(key, value)
-    if len(found) < len(pairs):
-        found.repeated = frozenset(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    counts = Counter(key for key, _ in pairs)
+    found.repeated = frozenset(key for key in counts if counts[key] > 1)
     return found
 
 
@@ -332,22 +328,20 @@ class _Composer:
         if top.entries is None:
             top.items.append(node)
         elif top.key is None:
-            top.key = self._key(node, top, top.entries, line, column)
+            top.key = self._key(node, top, line, column)
         else:
             name, key_line, key_column = top.key
             top.entries.setdefault(name, Entry(node, key_line, key_column))
             top.key = None
 
-    def _key(
-        self, node: Node, top: _Open, seen: dict[str, Entry], line: int, column: int
-    ) -> tuple[str, int, int]:
+    def _key(self, node: Node, top: _Open, line: int, column: int) -> tuple[str, int, int]:
         if not isinstance(node, Scalar):
             _refuse(self.path, line, "a key must be text", column)
         if node.plain and node.text == "<<":
             _refuse(self.path, line, "merge keys (<<) are not YAML 1.2; write the keys out", column)
-        if node.text in seen:
-            first = seen[node.text].line
-            message = f"key {node.text!r} is there twice, first on line {first}"
+        first = (top.entries or {}).get(node.text)
+        if first is not None:
+            message = f"key {node.text!r} is there twice, first on line {first.line}"
             self.problems.append(Problem(path=self.path, line=line, column=column, message=message))
             top.repeated.add(node.text)
         return node.text, line, column

@@ -6,13 +6,13 @@ records, ``checks`` looks across them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nightgate.cases.binding import bind
+from nightgate.cases.binding import Loc, examine
 from nightgate.cases.checks import ReadCase, ReadScript, SuiteChecks, duplicate_ids
-from nightgate.cases.documents import read_jsonl, read_yaml
+from nightgate.cases.documents import read_document, read_jsonl
 from nightgate.cases.models import LOADER_FILLED, Case, Suite
 from nightgate.cases.nodes import Entry, Listing, Node, Scalar, Table, describe
 from nightgate.cases.problems import Problem, SuiteError, did_you_mean
@@ -21,6 +21,12 @@ from nightgate.cases.scripts import read_script
 SUITE_FILE = "suite.yaml"
 SCRIPTS = "scripts"
 _CASES = (".yaml", ".jsonl")
+_UNREAD: Mapping[str, str] = {
+    "suite": "unread",
+    "agent": "unread:unread",
+    "model": "import:unread:unread",
+}
+"""Stands in for what suite.yaml lacks, so that the rest of it is looked at in the same round."""
 _ALMOST = frozenset({".yml", ".yaml", ".jsonl"})
 
 
@@ -87,9 +93,13 @@ class _Loader:
     problems: list[Problem] = field(default_factory=list)
     cases: list[ReadCase] = field(default_factory=list)
     scripts: dict[str, ReadScript | None] = field(default_factory=dict)
+    damaged: frozenset[Loc] = frozenset()
+    """Parts of suite.yaml that are not what was meant."""
+    unread: bool = False
+    """Whether there may be cases that nobody has seen."""
 
     def load(self) -> Suite | None:
-        """The suite; None when suite.yaml itself is unusable."""
+        """The suite as far as it can be read; None when suite.yaml cannot."""
         self._misnamed()
         suite, node = self._suite()
         for file in case_files(self.folder):
@@ -101,10 +111,8 @@ class _Loader:
         if suite is None or node is None:
             return None
         whole = suite.model_copy(update={"cases": cases})
-        # Looking across files makes sense only once each is right: a case that could not be read would
-        # otherwise also be reported as one that nothing matches.
-        if len(cases) == len(self.cases) and not self.problems:
-            self.problems += SuiteChecks(whole, node, self.cases, self.scripts).problems()
+        checks = SuiteChecks(whole, node, self.cases, self.scripts, damaged=self.damaged, unread=self.unread)
+        self.problems += checks.problems()
         return whole
 
     def _misnamed(self) -> None:
@@ -113,31 +121,39 @@ class _Loader:
             if kind in _ALMOST and file.suffix not in _CASES and _visible_file(file):
                 right = file.with_suffix(".jsonl" if kind == ".jsonl" else ".yaml").name
                 self._problem(file, 1, f"is not read under this name; rename it to {right} or move it away")
+                self.unread = True
 
     def _suite(self) -> tuple[Suite | None, Node | None]:
         file = self.folder / SUITE_FILE
         if not file.is_file():
-            found = sorted(entry.name for entry in self.folder.iterdir() if entry.name != SUITE_FILE)
-            self._problem(file, 1, f"is missing; every suite has one{did_you_mean(SUITE_FILE, found)}")
+            files = sorted(entry.name for entry in self.folder.iterdir() if entry.name != SUITE_FILE)
+            self._problem(file, 1, f"is missing; every suite has one{did_you_mean(SUITE_FILE, files)}")
             return None, None
         node = self._read(file)
         if node is None:
             return None, None
-        suite, problems = bind(
-            Suite, node, file, forbidden=LOADER_FILLED[Suite], filled={"path": self.folder, "cases": ()}
+        read = examine(
+            Suite,
+            node,
+            file,
+            forbidden=LOADER_FILLED[Suite],
+            filled={"path": self.folder, "cases": ()},
+            stand_ins=_UNREAD,
         )
-        self.problems += problems
-        return suite, node
+        self.problems += read.problems
+        self.damaged = read.damaged
+        return read.value, node
 
     def _read(self, file: Path) -> Node | None:
         try:
-            node = read_yaml(file)
+            document = read_document(file)
         except SuiteError as error:
             self.problems += error.problems
             return None
-        if node is None:
+        self.problems += document.problems
+        if document.root is None:
             self._problem(file, 1, "is empty; it needs at least suite, agent and model")
-        return node
+        return document.root
 
     def _case_file(self, file: Path) -> None:
         try:
@@ -147,24 +163,32 @@ class _Loader:
                 self._listed(file)
         except SuiteError as error:
             self.problems += error.problems
+            self.unread = True
 
     def _lines(self, file: Path) -> None:
-        for item in read_jsonl(file):
-            if isinstance(item, Problem):
-                self.problems.append(item)
+        for document in read_jsonl(file):
+            self.problems += document.problems
+            if document.root is None:
+                self.unread = True
             else:
-                self._case(item, file)
+                self._case(document.root, file)
 
     def _listed(self, file: Path) -> None:
-        root = read_yaml(file)
+        document = read_document(file)
+        self.problems += document.problems
+        root = document.root
         if root is None:
             return
+        if isinstance(root, Table) and "cases" in root.repeated:
+            self.unread = True
         if not isinstance(root, Table):
             self._problem(file, root.line, f"must hold cases: [...], not {describe(root)}")
+            self.unread = True
             return
         for key, entry in root.entries.items():
             if key != "cases":
                 self._problem(file, entry.line, f"unknown key {key!r}{did_you_mean(key, ['cases'])}")
+                self.unread = True
         if "cases" in root.entries:
             for node in self._items(root.entries["cases"], file):
                 self._case(node, file)
@@ -177,29 +201,31 @@ class _Loader:
             return node.items
         if not (isinstance(node, Scalar) and node.plain and not node.text):
             self._problem(file, entry.line, f"cases: must be a list, not {describe(node)}")
+            self.unread = True
         return ()
 
     def _case(self, node: Node, file: Path) -> None:
         raw = ReadCase(path=file, node=node, case=None)
-        about = f"case {raw.id!r}" if raw.id else "case"
-        case, problems = bind(
+        found = examine(
             Case,
             node,
             file,
-            about=about,
+            about=raw.about,
             forbidden=LOADER_FILLED[Case],
             filled={"path": file, "line": node.line},
+            stand_ins={"id": "unread"},
         )
-        self.problems += problems
-        self.cases.append(ReadCase(path=file, node=node, case=case))
+        self.problems += found.problems
+        self.cases.append(replace(raw, case=found.value, damaged=found.damaged))
 
     def _script(self, file: Path) -> None:
         self.scripts[file.stem] = None
         try:
-            script, node = read_script(file)
+            script, node, problems = read_script(file)
         except SuiteError as error:
             self.problems += error.problems
             return
+        self.problems += problems
         self.scripts[file.stem] = ReadScript(script=script, node=node)
 
     def _problem(self, file: Path, line: int, message: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from nightgate.cli.output import check_writable, people, users_prints_aside, write_json, write_text
@@ -38,11 +39,29 @@ def request_of(args: argparse.Namespace, suite: str) -> RunRequest:
     return RunRequest.make(suite, values)
 
 
+def refuse_shared_ids(requests: Sequence[RunRequest]) -> None:
+    """Check that the suites of one command can be told apart by their ids.
+
+    Raises:
+        InputError: If two share one, or if a suite cannot be read.
+    """
+    from nightgate.cases import load_suite
+
+    first: dict[str, Path] = {}
+    for request in requests if len(requests) > 1 else ():
+        suite = load_suite(request.suite)
+        other = first.setdefault(suite.suite, suite.path)
+        if other is not suite.path:
+            msg = f"{other} and {suite.path}: both are suite {suite.suite!r}; give each an id of its own"
+            raise InputError(msg)
+
+
 async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> int:
     from nightgate import wiring
     from nightgate.cli.progress import Reporter
 
     if len(requests) > 1:
+        refuse_shared_ids(requests)
         for request in requests:
             with users_prints_aside():
                 await wiring.preflight(request)
@@ -95,6 +114,8 @@ def through_prefect(
     # Before a suite's modules are looked up in the working folder: many have a `flows` of their own.
     quiet_prefect()
     from flows.nightly import nightly
+
+    refuse_shared_ids(requests)
 
     async def check_all() -> None:
         for request in requests:

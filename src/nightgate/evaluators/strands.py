@@ -35,6 +35,12 @@ class StrandsEvaluator:
     def __init__(self, name: str, inner: Any) -> None:
         self.name, self._inner = name, inner
 
+    @property
+    def per_call(self) -> bool:
+        """Whether it asks its judge once for each tool call or loaded skill, not once for the trial."""
+        level = getattr(self._inner, "evaluation_level", None)
+        return getattr(level, "name", "") == "TOOL_LEVEL" or type(self._inner).__name__.startswith("Skill")
+
     async def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge one trial; several findings fold into one."""
         outputs = await self._inner.evaluate_async(evaluation_data(trial, case))

@@ -17,6 +17,7 @@ from makers import (
     a_meter,
     a_plan,
     a_planned_case,
+    a_scope,
     called,
     in_turn,
     metered,
@@ -25,7 +26,7 @@ from makers import (
 from nightgate.adapters import agents
 from nightgate.adapters.agents import SharedAgentError, StrandsFactory
 from nightgate.adapters.failures import ScriptedFailure
-from nightgate.calls import Role
+from nightgate.calls import Role, scoped
 from nightgate.errors import InputError, ModelCallError
 from nightgate.playing import play
 from nightgate.ports import AgentUnderTest, Target
@@ -440,22 +441,44 @@ async def test_a_swarm_whose_model_failed_is_the_infrastructures_fault() -> None
         ({"turns": 3, "output_tokens": 300}, None, 3),
     ],
 )
-@pytest.mark.parametrize("kind", ["graph", "swarm"])
+@pytest.mark.parametrize("nested", [False, True])
 async def test_limits_hold_for_several_agents_together(
-    limits: dict[str, int], stop: str | None, calls: int, kind: str
+    limits: dict[str, int], stop: str | None, calls: int, nested: bool
 ) -> None:
     """The SDK keeps them for one agent's call only; past them no node calls the model again."""
     names = ("one", "two", "three")
 
     def factory(model: Any, _: Any) -> Any:
         agents = {name: plain(model, name=name) for name in names}
-        return a_graph(**agents) if kind == "graph" else a_graph(all=a_graph(**agents))
+        return a_graph(all=a_graph(**agents)) if nested else a_graph(**agents)
 
-    trial = await played(factory, *[said("x", output=100)] * 3, limits=limits)
+    trial = await played(
+        factory, *[said("x", usage={"inputTokens": 10, "outputTokens": 100})] * 3, limits=limits
+    )
 
     assert trial.calls == calls
     assert trial.ending is (Ending.COMPLETED if stop is None else Ending.AGENT_TRUNCATED)
     assert trial.error == (None if stop is None else f"stopped by {stop}")
+
+
+async def test_limits_hold_for_a_swarm_that_hides_its_failures() -> None:
+    """It loops on a tool, and calls its own end a failure: the limit is what ended it."""
+    trial = await played(
+        lambda model, _: Swarm([plain(model, name="only")]), *[called("nothing")] * 9, limits={"turns": 4}
+    )
+    assert (trial.ending, trial.calls) == (Ending.AGENT_TRUNCATED, 4)
+    assert trial.error == "stopped by limit_turns"
+
+
+async def test_a_graphs_turns_are_counted_anew_for_each_message() -> None:
+    """Limits hold for each agent turn of a conversation."""
+    scope, model = a_scope(), metered(in_turn(*[said("x")] * 4))
+    target = await built(lambda given, _: a_graph(one=plain(given, name="one")), model)
+    with scoped(scope):
+        for _ in range(2):
+            await target.say("hi", {"turns": 1})
+    assert scope.limit_reached() == "limit_turns"
+    assert len(scope.calls) == 2
 
 
 # --- state and close ---

@@ -16,6 +16,7 @@ from nightgate.adapters.scripted import ScriptedModel
 from nightgate.calls import Outcome, Role, Scope, scoped
 from nightgate.cases.scripts import load_script
 from nightgate.errors import ModelCallError
+from nightgate.trials import Usage
 
 
 @pytest.fixture
@@ -338,3 +339,38 @@ async def test_without_a_scope_the_default_replies_play(play) -> None:
 def test_its_config_names_the_script(play) -> None:
     """Traces and rows show the model's id."""
     assert play("replies: {'*': [{say: x}]}").get_config() == {"model_id": "scripted:demo"}
+
+
+# --- what the next call costs ---
+
+
+async def test_the_next_calls_tokens_are_known_before_it(play) -> None:
+    """And looking does not advance the script."""
+    model = play(
+        "replies: {a: [{say: x, usage: {input: 1, output: 2, cache_read: 3, cache_write: 4}}, {say: y}]}"
+    )
+    scope = a_scope()
+    assert model.expected_usage(scope) == Usage(input=1, output=2, cache_read=3, cache_write=4)
+    assert model.expected_usage(scope) == Usage(input=1, output=2, cache_read=3, cache_write=4)
+    await ask(model, scope)
+    assert model.expected_usage(scope) == Usage()
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("{raise: throttled, times: 1, say: x, usage: {output: 2}}", Usage()),
+        ("{raise: timeout, usage: {output: 2}}", None),
+        ("{say: x, cut: true, usage: {output: 2}}", None),
+    ],
+)
+async def test_a_try_that_fails_costs_nothing_or_nobody_knows(
+    play, step: str, expected: Usage | None
+) -> None:
+    """Refused before a token flowed, or broken after the provider may have worked."""
+    assert play(f"replies: {{a: [{step}]}}").expected_usage(a_scope()) == expected
+
+
+async def test_a_script_that_has_run_out_costs_nothing(play) -> None:
+    """It has nothing to send; the call itself says so."""
+    assert play("replies: {b: [{say: x}]}").expected_usage(a_scope()) == Usage()

@@ -157,15 +157,109 @@ def test_a_script_of_cases_that_are_gone_still_loads(write_suite: Write) -> None
     assert load_suite(write_suite({"scripts/good.yaml": "replies: {'*': [{say: x}], gone: [{say: y}]}"}))
 
 
-def test_checks_across_files_wait_until_each_file_is_right(write_suite: Write) -> None:
-    """A case that could not be read would also be reported as one that nothing matches."""
+@pytest.mark.parametrize(
+    ("suite", "case", "message"),
+    [
+        ("evaluators: {CitesSource: {cases: [b]}}", "id: b, expect: {cites: []}", "needs an input"),
+        ("", "id: b, input: x, expect: {tols: {}}", "unknown key 'tols'"),
+        ("", "id: b, input: x, expect: {zzz: {}}", "unknown key 'zzz'"),
+        ("", "id: b, input: x, expct: {cites: []}", "unknown key 'expct'"),
+        ("", "id: b, input: x, expect: {}, expect: {cites: []}", "key 'expect' is there twice"),
+        ("", "id: b, input: x, require: [CitesSource], expect: {cites: 5}", "expect.cites: must be a list"),
+        (
+            "user: scripted:good",
+            "id: b, persona: {goal: g, succes: {state: {a: b}}}",
+            "'succes' in persona; did you mean 'success'?",
+        ),
+        (
+            "evaluators: {CitesSource: {tags: [t]}}",
+            "id: b, input: x, tags: 5, expect: {cites: []}",
+            "tags: must be a list",
+        ),
+        (
+            "evaluators: {'Criterion:c': {}}",
+            "id: b, input: x, expect: {cites: [], judge: 5}",
+            "expect.judge: must be a list",
+        ),
+        ("evaluaters: {Mine: {use: 'a:B'}}", "id: b, input: x, require: [Mine]", "unknown key 'evaluaters'"),
+        ("evaluators: {Mine: 5}", "id: b, input: x, require: [Mine]", "evaluators.Mine: must be a mapping"),
+        ("evaluators: {Mine: {usee: 'a:B'}}", "id: b, input: x, require: [Mine]", "unknown key 'usee'"),
+        (
+            "evaluators: {Mine: {use: 'a:B', layers: [behaviour]}}",
+            "id: b, input: x, require: [Mine]",
+            "did you mean 'behavior'?",
+        ),
+        (
+            "judge: scripted:good\nevaluators: {CorrectnesEvaluator: {}}",
+            "id: b, input: x, require: [CorrectnessEvaluator]",
+            "unknown evaluator 'CorrectnesEvaluator'",
+        ),
+        (
+            "jugde: scripted:good\nevaluators: {CorrectnessEvaluator: {}}",
+            "id: b, input: x",
+            "unknown key 'jugde'",
+        ),
+        ("usr: scripted:good", "id: b, persona: {goal: g, success: {state: {a: b}}}", "unknown key 'usr'"),
+    ],
+)
+def test_one_slip_is_one_problem(write_suite: Write, suite: str, case: str, message: str) -> None:
+    """What follows from it would send people to lines that are right."""
+    folder = write_suite({"suite.yaml": f"{HEAD}{suite}\n", "cases.yaml": f"cases: [{{{case}}}]"})
+
+    (problem,) = _problems(folder)
+
+    assert message in problem
+
+
+@pytest.mark.parametrize(
+    ("suite", "case", "messages"),
+    [
+        ("model: nonsense", "require: [Nope], expect: {cites: []}", ["names no model", "names 'Nope'"]),
+        ("judge: scripted:goood", "layr: x, expect: {cites: []}", ["no scripts/goood", "unknown key 'layr'"]),
+        ("", "layr: x, require: [Nope], expect: {cites: []}", ["unknown key 'layr'", "names 'Nope'"]),
+        ("", "layr: x, expect: {judge: [{id: j, criterion: c}]}", ["'layr'", "judge is missing"]),
+        ("", "layr: x, persona: {goal: g, success: {state: {a: b}}}", ["'layr'", "user is missing"]),
+        ("", "id: c, expect: {cites: []}, require: [Nope]", ["key 'id' is there twice", "names 'Nope'"]),
+        (
+            "evaluators: {CitesSource: {cases: [c], tags: [t]}}",
+            "trials: 0, expect: {cites: []}",
+            ["no case is meant by 'c'", "no case has the tag 't'", "trials: must be greater"],
+        ),
+    ],
+)
+def test_checks_across_files_look_at_what_is_right(
+    write_suite: Write, suite: str, case: str, messages: list[str]
+) -> None:
+    """A mistake of one record hides none that others make together."""
+    head = HEAD if not suite.startswith("model") else "suite: small\nagent: a:b\n"
+    folder = write_suite(
+        {"suite.yaml": f"{head}{suite}\n", "cases.yaml": f"cases: [{{id: b, input: x, {case}}}]"}
+    )
+
+    found = _problems(folder)
+
+    assert len(found) == len(messages)
+    assert all(any(message in problem for problem in found) for message in messages), found
+
+
+def test_a_script_with_a_wrong_step_has_its_evaluators_checked_too(write_suite: Write) -> None:
+    """Both are repaired in one round."""
+    script = "judgements:\n  CorrectnesEvaluator: {'*': {fields: best}}\nreplies: {'*': [{sya: x}]}\n"
+
+    found = _problems(write_suite({"scripts/judge.yaml": script}))
+
+    assert [problem.partition(": ")[0] for problem in found] == ["judge.yaml:2", "judge.yaml:3"]
+
+
+def test_cases_that_nobody_could_read_are_not_told_missing(write_suite: Write) -> None:
+    """The evaluator is narrowed to one of them."""
     folder = write_suite(
         {
-            "suite.yaml": f"{HEAD}evaluators: {{CitesSource: {{cases: [b]}}}}\n",
-            "cases.yaml": "cases: [{id: b}]",
+            "suite.yaml": f"{HEAD}evaluators: {{CitesSource: {{cases: [b], tags: [t]}}}}\n",
+            "more.jsonl": '{"id": "b", "tags": ["t"]',
         }
     )
 
     (problem,) = _problems(folder)
 
-    assert problem.startswith("cases.yaml:1: case 'b': needs an input")
+    assert problem.startswith("more.jsonl:1: is no JSON")

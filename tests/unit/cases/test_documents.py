@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightgate.cases.documents import MAX_DEPTH, parse_yaml, read_jsonl, read_text, read_yaml
+from nightgate.cases.documents import MAX_DEPTH, parse_document, parse_yaml, read_jsonl, read_text, read_yaml
 from nightgate.cases.nodes import Plain, to_value
-from nightgate.cases.problems import Problem, SuiteError
+from nightgate.cases.problems import SuiteError
 
 HERE = Path("x.yaml")
 TEXT = st.text(st.characters(codec="utf-8"))
@@ -68,6 +68,25 @@ def test_unicode_breaks_inside_text_are_kept_and_count_no_line(odd: str) -> None
 def test_a_key_that_is_there_twice_is_refused_with_both_lines() -> None:
     """The second would win in silence."""
     assert _problem("a: 1\nb: 2\na: 3\n") == "x.yaml:3: key 'a' is there twice, first on line 1"
+
+
+def test_every_repeated_key_is_found_and_the_first_value_kept() -> None:
+    """What stands behind the first slip is checked in the same round."""
+    found = parse_document("a: 1\na: [2]\nb: {c: 3, c: 4}\na: 5\n", HERE)
+
+    assert to_value(found.root) == {"a": Plain("1"), "b": {"c": Plain("3")}}
+    assert [str(problem) for problem in found.problems] == [
+        "x.yaml:2: key 'a' is there twice, first on line 1",
+        "x.yaml:3: key 'c' is there twice, first on line 3",
+        "x.yaml:4: key 'a' is there twice, first on line 1",
+    ]
+
+
+def test_a_syntax_error_does_not_hide_the_repeated_keys_before_it() -> None:
+    """Only what follows it means nothing."""
+    assert _problem("a: 1\na: 2\nb: c: d\n").startswith("x.yaml:2: key 'a' is there twice")
+    assert "\nx.yaml:3: is no YAML 1.2" in _problem("a: 1\na: 2\nb: c: d\n")
+    assert "\nx.yaml:3: tag '!mine' is not supported" in _problem("a: 1\na: 2\nb: !mine c\n")
 
 
 @pytest.mark.parametrize(("first", "second"), [("1", '"1"'), ("no", "'no'"), ("a", "? a\n")])
@@ -180,7 +199,7 @@ def test_jsonl_gives_one_node_a_line_and_skips_blank_ones(tmp_path: Path) -> Non
     file = tmp_path / "x.jsonl"
     file.write_bytes(b'{"a": 1}\r\n\r\n  \n{"b": "\xc2\x85"}')
 
-    nodes = list(read_jsonl(file))
+    nodes = [document.root for document in read_jsonl(file)]
 
     assert [to_value(node) for node in nodes] == [{"a": Plain("1")}, {"b": "\x85"}]
     assert [node.line for node in nodes] == [1, 4]
@@ -189,7 +208,6 @@ def test_jsonl_gives_one_node_a_line_and_skips_blank_ones(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"a": 1, "a": 2}', "key 'a' is there twice"),
         ('{"a": 1', "is no JSON"),
         ('{"a": NaN}', "NaN is no JSON value"),
         ("[" * 200 + "]" * 200, "is nested deeper than"),
@@ -207,9 +225,24 @@ def test_a_bad_line_of_jsonl_is_one_problem_and_the_rest_is_read(
 
     found = list(read_jsonl(file))
 
-    assert [isinstance(item, Problem) for item in found] == [False, True, False]
-    assert found[1].line == 2
-    assert message in found[1].message
+    assert [item.root is None for item in found] == [False, True, False]
+    (problem,) = found[1].problems
+    assert problem.line == 2
+    assert message in problem.message
+
+
+def test_a_line_of_jsonl_with_repeated_keys_keeps_the_first_of_each(tmp_path: Path) -> None:
+    """The rest of the line can be checked in the same round."""
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"a": 1, "b": {"c": 2, "c": 3}, "a": 4, "a": 5}\n', encoding="utf-8")
+
+    (found,) = read_jsonl(file)
+
+    assert to_value(found.root) == {"a": Plain("1"), "b": {"c": Plain("2")}}
+    assert [problem.message for problem in found.problems] == [
+        "key 'a' is there twice; keep one of them",
+        "key 'c' is there twice; keep one of them",
+    ]
 
 
 @given(TEXT)
@@ -218,4 +251,4 @@ def test_any_json_text_survives_a_line_of_jsonl(tmp_path_factory: pytest.TempPat
     file = tmp_path_factory.mktemp("j") / "x.jsonl"
     file.write_text(json.dumps({"a": text}) + "\n", encoding="utf-8")
 
-    assert [to_value(node) for node in read_jsonl(file)] == [{"a": text}]
+    assert [to_value(document.root) for document in read_jsonl(file)] == [{"a": text}]

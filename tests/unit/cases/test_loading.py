@@ -161,9 +161,11 @@ def test_all_problems_of_all_files_are_listed_at_once(write_suite: Write) -> Non
 
     assert [problem.partition(": ")[0] for problem in found] == [
         "broken.yaml:3",
+        "cases.yaml:2",
         "cases.yaml:3",
         "cases.yaml:4",
         "lines.jsonl:1",
+        "lines.jsonl:2",
         "lines.jsonl:2",
         "scripts/good.yaml:2",
         "suite.yaml:4",
@@ -175,6 +177,60 @@ def test_all_problems_of_all_files_are_listed_at_once(write_suite: Write) -> Non
     assert "case 'b': unknown key 'tols' in expect; did you mean 'tools'?" in text
     assert "lines.jsonl:2: id 'a' is there twice" in text
     assert "replies.*[0]: unknown key 'sya'; did you mean 'say'?" in text
+    assert "cases.yaml:2: case 'a' asks for nothing" in text
+    assert "case 'b' asks for nothing" not in text
+
+
+MANY_SUITE = """\
+suite: small
+agent: a:b
+model: scripted:good
+colour: blue
+evaluators:
+  ToolPolicyy: {threshold: 1.0}
+"""
+MANY_CASES = """\
+cases:
+  - {id: requires, input: x, require: [Nope], expect: {cites: []}}
+  - {id: nothing, input: x}
+  - id: repeated
+    input: x
+    why: one
+    why: two
+    expect: {cites: []}
+  - {id: requires, input: x, expect: {cites: []}}
+  - {id: misspelt, inputt: x, expect: {cites: []}}
+"""
+
+
+def test_mistakes_of_every_kind_are_listed_in_one_round_each_once(write_suite: Write) -> None:
+    """A mistake of one kind hides none of another, and none is told twice."""
+    folder = write_suite({"suite.yaml": MANY_SUITE, "cases.yaml": MANY_CASES})
+
+    assert [problem.partition("; ")[0] for problem in _problems(folder)] == [
+        "cases.yaml:2: case 'requires': require names 'Nope', which does not run on it",
+        "cases.yaml:3: case 'nothing' asks for nothing",
+        "cases.yaml:7: key 'why' is there twice, first on line 6",
+        f"cases.yaml:9: id 'requires' is there twice, first in {folder}/cases.yaml:2",
+        "cases.yaml:10: case 'misspelt': unknown key 'inputt'",
+        "suite.yaml:4: unknown key 'colour'",
+        "suite.yaml:6: unknown evaluator 'ToolPolicyy'",
+    ]
+
+
+def test_a_repeated_key_hides_nothing_else_of_its_line_of_jsonl(write_suite: Write) -> None:
+    """Exporters write such lines."""
+    line = '{"id": "one", "input": "x", "input": "y", "layr": "quality", "expect": {"cites": []}}'
+
+    found = [
+        problem.removeprefix("more.jsonl:1: ") for problem in _problems(write_suite({"more.jsonl": line}))
+    ]
+
+    assert sorted(problem.partition(";")[0].partition(",")[0] for problem in found) == [
+        "case 'one': unknown key 'layr'",
+        "id 'one' is there twice",
+        "key 'input' is there twice",
+    ]
 
 
 def test_the_error_prints_one_line_a_problem_and_exits_with_2(write_suite: Write) -> None:

@@ -130,6 +130,10 @@ def test_a_key_with_nothing_behind_it_is_refused_where_absent_means_something_el
             "{id: a, input: x, blocking: true, quarantine: {owner: o, reason: r, until: 2026-12-01}}",
             "blocking and in quarantine",
         ),
+        (
+            "{id: a, input: x, blocking: true, stage: capability}",
+            "is blocking in stage capability, which never",
+        ),
         ("{id: a, input: x, quarantine: {owner: o, reason: r, until: soon}}", "must be a date such as"),
         ("[a]", "must be a mapping, not a list"),
     ],
@@ -147,6 +151,33 @@ def test_every_problem_of_a_case_comes_with_its_own_line() -> None:
     found = _problems("id: a\ninput: x\nlayr: behavior\ntrials: many\nexpect:\n  tools:\n    must_cal: [a]\n")
 
     assert sorted(problem.split(": ")[0] for problem in found) == ["x.yaml:3", "x.yaml:4", "x.yaml:7"]
+
+
+def test_rules_of_a_record_are_looked_at_beside_wrong_fields() -> None:
+    """A wrong field used to hide that the case could not be played at all."""
+    found = _problems(
+        "{id: a, layr: x, blocking: true, quarantine: {owner: o, reason: r, until: 2026-12-01}, "
+        "expect: {tols: {}, tools: {must_call: [b], must_not_call: [b]}}}"
+    )
+
+    assert [problem.removeprefix("x.yaml:1: ").partition(";")[0] for problem in found] == [
+        "expect.tools: 'b' must be called and must not be called",
+        "unknown key 'tols' in expect",
+        "unknown key 'layr'",
+        "needs an input, or a persona that talks",
+        "is blocking and in quarantine",
+    ]
+
+
+def test_every_rule_that_a_record_breaks_is_told() -> None:
+    """Not only the first."""
+    assert len(_problems("{id: a, require: [T], may_skip: [T], blocking: true, stage: capability}")) == 3
+
+
+def test_a_case_made_in_code_keeps_the_rules_too() -> None:
+    """Python code passes through the same checks as files."""
+    with pytest.raises(ValidationError, match="is blocking in stage capability"):
+        Case(id="a", input="x", blocking=True, stage="capability")
 
 
 def test_a_case_with_a_persona_is_in_the_conversation_layer_unless_it_says_otherwise() -> None:
