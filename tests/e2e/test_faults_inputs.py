@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from drill_lab import a_case, command, play, stored, write_suite
 from nightgate import gate, open_store
 from nightgate.errors import InputError
 from nightgate.testing import FixedClock, InMemoryStore
-from shell import nightgate
+from shell import SUPPORT, nightgate
 
 
 @pytest.fixture(scope="module")
@@ -237,3 +238,16 @@ def test_a_store_that_is_no_folder_is_said_before_anything_is_spent(tmp_path: Pa
     assert "Traceback" not in ran.err
     assert str(store) in ran.err
     assert (tmp_path / "file").read_text() == "not a folder"
+
+
+def test_two_suites_of_one_name_are_refused_together(tmp_path: Path) -> None:
+    """Their rows, their latest run and their baseline would be one."""
+    for folder in ("a", "b"):
+        shutil.copytree(SUPPORT, tmp_path / folder)
+
+    ran = nightgate("run", tmp_path / "a", tmp_path / "b", "--store", tmp_path / "s")
+
+    assert ran.code == 2
+    assert str(tmp_path / "a") in ran.err
+    assert str(tmp_path / "b") in ran.err
+    assert not (tmp_path / "s").exists()

@@ -138,10 +138,13 @@ def redact_texts(texts: Sequence[str], *, literals: Sequence[str] | None = None)
 
 _HINTS = tuple(
     b"private key|akia|asia|abia|acca|sk-|k_live|k_test|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xox|xapp-"
-    b"|aiza|hf_|npm_|pypi-|hooks.slack.com|eyj|authorization|bearer|basic|key|secret|passw|passphrase|token"
-    b"|signature".split(b"|")
+    b"|aiza|hf_|npm_|pypi-|hooks.slack.com|eyj|authorization|secret|passw|passphrase".split(b"|")
 )
-"""Every pattern needs one of these, in lower case; addresses with a password are looked for apart."""
+_COMMON = (b"key", b"token", b"signature", b"bearer", b"basic")
+_BESIDE = re.compile(
+    rb"(?:api|account|access|private|secret)[_-]?key|(?:token|signature)[\\\"']*\s*[:=]|(?:bearer|basic)\s"
+)
+"""Every pattern needs a hint, in lower case, or a common word in its place; addresses stand apart."""
 
 
 def may_hold_secret(data: bytes, literals: Sequence[str]) -> bool:
@@ -153,6 +156,8 @@ def may_hold_secret(data: bytes, literals: Sequence[str]) -> bool:
     """
     low = data.lower()
     if any(hint in low for hint in _HINTS) or (b"://" in low and b"@" in low):
+        return True
+    if any(word in low for word in _COMMON) and _BESIDE.search(low):
         return True
     # As JSON text, too: there a value may stand escaped.
     forms = (form for value in literals for form in (value, json.dumps(value)[1:-1]))
