@@ -74,20 +74,10 @@ async def play(
     )
     gathered = _Play()
     started_at, began = datetime.now(UTC), time.monotonic()
-    ending, error = Ending.COMPLETED, None
     try:
         with scoped(scope):
             task = asyncio.create_task(_converse(gathered, plan, case, factory, model))
-            try:
-                await within(task, plan.timeout_s, scope)
-                ending, error = _ended(gathered, scope)
-            except DeadlineError:
-                ending = Ending.AGENT_TIMEOUT
-                error = f"no answer within {plan.timeout_s:g} s of working time"
-            except InputError:
-                raise  # the factory cannot be used at all: exit 2, as if planning had found it
-            except Exception as raised:  # the user's agent may raise anything; it is typed here
-                ending, error = _raised(raised, scope)
+            ending, error = await _to_the_end(task, gathered, scope, plan.timeout_s)
             if isinstance(scope.fatal, BudgetError):
                 raise scope.fatal
             latency_s = time.monotonic() - began - scope.waited_s
@@ -100,6 +90,21 @@ async def play(
     return _record(
         plan, planned, case, trial, gathered, scope, ending, error, attempt, started_at, latency_s * 1000
     )
+
+
+async def _to_the_end(
+    task: asyncio.Task[None], gathered: _Play, scope: Scope, timeout_s: float
+) -> tuple[Ending, str | None]:
+    """Wait for the agent, and type how it ended."""
+    try:
+        await within(task, timeout_s, scope)
+        return _ended(gathered, scope)
+    except DeadlineError:
+        return Ending.AGENT_TIMEOUT, f"no answer within {timeout_s:g} s of working time"
+    except InputError:
+        raise  # the factory cannot be used at all: exit 2, as if planning had found it
+    except Exception as raised:  # the user's agent may raise anything; it is typed here
+        return _raised(raised, scope)
 
 
 async def _converse(gathered: _Play, plan: Plan, case: Case, factory: AgentFactory, model: Any) -> None:

@@ -113,7 +113,7 @@ def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         blame = f" ({failure['blame']})" if failure["status"] == "error" and failure["blame"] else ""
         # A failure names its case and evaluator; an error is about what broke, not where.
         own = f"{failure['case']} {failure['evaluator']}: " if failure["status"] == "fail" else ""
-        key = (f"{failure['status']}{blame}", f"{plain(own)} {plain(failure['reason'], 160)}".strip())
+        key = (f"{failure['status']}{blame}", f"{plain(own)} {plain(failure['reason'], 240)}".strip())
         groups.setdefault(key, []).append(failure)
     lines = [_reason(head, text, found) for (head, text), found in groups.items()]
     yield from lines[:_MOST_REASONS]
@@ -166,13 +166,18 @@ def _usd(amount: float | None, at_least: float) -> str:
 
 
 def _next(summary: Mapping[str, Any], suite: str) -> str:
+    """The command to go on with."""
+    model = f" --model {shlex.quote(str(summary['model']))}"
     if not summary["complete"]:
-        return f"nightgate run {suite} --resume {summary['run_id']}"
+        more = ""
+        if summary["stopped"] == "budget":
+            more = f" --budget-usd {2 * (summary['budget_usd'] or 0.5):g}"
+        return f"nightgate run {suite} --resume {summary['run_id']}{more}"
     if summary["exit_code"] == 0:
         return f"nightgate runs {summary['suite']}"
     failed = [case for evaluator in summary["evaluators"] for case in evaluator["failed_cases"]]
     if failed:
         # A glob means its own text too, so that any id can be named here.
-        model = f" --model {shlex.quote(str(summary['model']))}"
         return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{model}"
-    return f"nightgate gate {summary['run_id']}"
+    # Plays and judges again what broke, and keeps the rest.
+    return f"nightgate run {suite} --reuse {summary['run_id']}{model}"

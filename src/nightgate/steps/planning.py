@@ -171,6 +171,7 @@ def make_plan(
         trials=request.trials,
         fingerprints={case_id: digests[id(fingerprint)] for case_id, fingerprint in agents.items()},
     )
+    facts = {name: registered.facts for name, registered in evaluators.items()}
     run_id = request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))
     first = next(iter(agents.values()), None)
     return Plan(
@@ -185,12 +186,7 @@ def make_plan(
         judge=suite.judge,
         user=suite.user,
         fingerprint=digest(sorted(set(digests.values()))),
-        evaluators=plan_evaluators(
-            suite,
-            cases,
-            judge=suite.judge,
-            facts={name: registered.facts for name, registered in evaluators.items()},
-        ),
+        evaluators=plan_evaluators(suite, cases, judge=suite.judge, facts=facts),
         cases=cases,
         gate=suite.gate.model_dump(mode="json"),
         timeout_s=suite.timeout_s,
