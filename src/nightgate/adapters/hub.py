@@ -25,7 +25,6 @@ from nightgate.adapters.models import (
     usage_kind,
 )
 from nightgate.calls import Role
-from nightgate.cases import load_script
 from nightgate.errors import InputError
 from nightgate.prices import PriceTable
 
@@ -166,7 +165,6 @@ def model_identity(spec: str, script_dirs: Sequence[Path]) -> str:
         for folder in script_dirs:
             path = folder / f"{parsed.id}.yaml"
             if path.is_file():
-                load_script(path)
                 identity.append(hashlib.sha256(path.read_bytes()).hexdigest())
                 break
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
