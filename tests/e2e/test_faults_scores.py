@@ -64,11 +64,11 @@ def test_a_score_off_the_scale_is_an_error(tmp_path: Path, score: str) -> None:
 
 @pytest.mark.parametrize("score", ["nan", "inf", "2"])
 def test_our_own_scores_refuse_such_figures_too(tmp_path: Path, score: str) -> None:
-    """``Score`` raises inside of the evaluator, so the evaluator is to blame."""
+    """A figure outside [0, 1] is blamed on the judge, whoever computed it."""
     _, store = graded(tmp_path, "Ours", (score,))
 
     row = only(rows(store, "scores"))
-    assert (row["status"], row["blame"], row["score"]) == ("error", "evaluator", None)
+    assert (row["status"], row["blame"], row["score"]) == ("error", "judge", None)
 
 
 def test_a_broken_judge_is_not_the_agents_fault(tmp_path: Path) -> None:
