@@ -27,7 +27,7 @@ class Plain(Model):
         return {"model_id": "plain"}
 
     async def structured_output(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
-        raise NotImplementedError
+        raise RuntimeError("nobody asks for typed answers the old way")
         yield
 
     async def before(self) -> None:
