@@ -176,11 +176,6 @@ class Scope:
             total += call.cost_nanousd
         return total
 
-    @property
-    def known_cost_nanousd(self) -> int:
-        """What is known of the cost: a lower bound."""
-        return sum(call.cost_nanousd or 0 for call in self.calls)
-
 
 _SCOPE: ContextVar[Scope | None] = ContextVar("nightgate_scope", default=None)
 

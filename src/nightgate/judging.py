@@ -24,7 +24,7 @@ from nightgate.plans import PlannedEvaluator
 from nightgate.scores import BadScoreError, Blame, Cell, Score, Status, fold
 from nightgate.trials import Ending, Trial
 
-_JUDGE_CONTENT = frozenset({"call_cap", "exhausted_content"})
+_JUDGE_CONTENT = frozenset({"call_cap"})
 """Model failures that are the judge's own: it answered, but nothing usable."""
 _MAX_RAW = 4_000
 """Characters of a judge's reply that an error keeps."""

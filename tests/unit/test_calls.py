@@ -80,10 +80,9 @@ def test_a_scope_adds_up_what_is_known() -> None:
 
 
 def test_one_unknown_cost_makes_the_sum_unknown() -> None:
-    """Unknown is not free; what is known is a lower bound."""
+    """Unknown is not free."""
     scope = a_scope(calls=[a_ledger_row(), a_ledger_row(usage=None, cost_nanousd=None)])
     assert scope.cost_nanousd is None
-    assert scope.known_cost_nanousd == 5
     assert scope.usage == Usage(input=1, output=2)
 
 

@@ -17,7 +17,6 @@ _FOLDS = str.maketrans(
         **dict.fromkeys(_DASHES, "-"),
     }
 )
-_AFTER_CYRILLIC = 0x0530
 _SPACE = re.compile(r"\s+")
 _CODE_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 _LINE_ESCAPES = re.compile(r"(?<!\\)((?:\\\\)*) *(?:\\[nrt] *)+")

@@ -14,9 +14,6 @@ from typing import NamedTuple
 from nightgate.errors import InputError, StoreError
 
 SCORES, TRIALS, CALLS, SUMMARIES, TRANSCRIPTS = "scores", "trials", "calls", "summaries", "transcripts"
-PART_TABLES = (SCORES, TRIALS, CALLS, TRANSCRIPTS)
-"""Tables that are written in content-named parts; summaries are one object a run."""
-
 _ID = re.compile(r"[0-9a-z-]{1,64}")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
 _MANIFEST = re.compile(r"manifests/([0-9a-z-]{1,64})/([0-9]{4}-[0-9]{2}-[0-9]{2})/([0-9a-z-]{1,64})\.json")

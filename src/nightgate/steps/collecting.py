@@ -59,11 +59,6 @@ class Collected:
         """The ledger: every attempt, one row each."""
         return merge_calls(self._call_records())
 
-    @property
-    def spent_nanousd(self) -> int:
-        """What is known of the cost of all calls so far, each call once."""
-        return sum(call.cost_nanousd or 0 for call in self.calls())
-
     def _call_records(self) -> Iterator[Call | CallStart]:
         for number in range(len(self.groups)):
             for line in self._lines(number):

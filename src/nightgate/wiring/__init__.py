@@ -23,7 +23,7 @@ from nightgate.gates import Decision
 from nightgate.plans import new_run_id
 from nightgate.ports import Clock, Store
 from nightgate.requests import RunRequest
-from nightgate.rows.keys import summary_key
+from nightgate.rows.keys import manifest_prefix, summary_key
 from nightgate.steps import reporting
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.gating import gate_run
@@ -129,7 +129,7 @@ async def preflight(request: RunRequest) -> None:
         room = await open_room(alone)
         await room.close()
     store = await asyncio.to_thread(open_store, request.store)
-    await asyncio.to_thread(store.find, "manifests/")
+    await asyncio.to_thread(store.find, manifest_prefix())
 
 
 async def run_suite(suite: str | Path | Suite, *, store: str | Path | Store, **options: Any) -> Summary:

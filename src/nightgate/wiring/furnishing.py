@@ -74,11 +74,6 @@ class Furniture:
     """What probably was not meant; for people, before the first call."""
     stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """Where modules named in the suite are looked up first."""
-        return (self.suite.path, Path.cwd())
-
 
 def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | None) -> Furniture:
     """Build everything that can be built without a call.

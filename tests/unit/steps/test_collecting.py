@@ -100,4 +100,4 @@ def test_a_call_that_was_staged_twice_is_spent_once() -> None:
     put(store, "000001-w-000000.jsonl.zst", call)
     put(store, "000001-w-journal.jsonl.zst", call)
 
-    assert collect(store, "r").spent_nanousd == 7
+    assert [found.cost_nanousd for found in collect(store, "r").calls()] == [7]
