@@ -60,7 +60,7 @@ TRIALS = whole(
     stop_reason=OPTIONAL_TEXT,
     messages=st.lists(OBJECTS, max_size=3).map(tuple),
     tool_calls=st.lists(TOOL_CALLS, max_size=3).map(tuple),
-    tools_offered=st.lists(OBJECTS, max_size=2).map(tuple),
+    tools_offered=st.none() | st.lists(OBJECTS, max_size=2).map(tuple),
     system_prompt=OPTIONAL_TEXT,
     final_state=st.none() | OBJECTS,
     usage=USAGES,

@@ -62,6 +62,7 @@ class EvaluatorDecision:
             "kind": self.kind,
             "threshold": self.threshold,
             **counts,
+            "judged": self.tally.judged,
             "required_not_applicable": self.tally.required,
             "coverage": self.coverage,
             "pass_rate": self.pass_rate,
@@ -277,7 +278,7 @@ def _inconclusive_text(
         rate, wanted = stats.percent_beside(Fraction(counts.passed, decided), threshold)
         figure = f"{rate} of {decided} judged (wanted {wanted})"
     else:
-        figure = "nothing was judged"
+        figure = f"not measured, 0 of {counts.planned} judged"
     unjudged = [case.case_id for case, found in rows if found.open]
     more = f" and {len(unjudged) - _NAMED} more" if len(unjudged) > _NAMED else ""
     rerun = f", rerun [{', '.join(unjudged[:_NAMED])}{more}]" if unjudged else ""

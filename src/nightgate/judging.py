@@ -32,11 +32,30 @@ _CALLS_A_TOOL_CALL = 3
 """Some judges ask once for each tool call of the trial: the cap on their calls grows with them."""
 
 
-def unjudged(trial: Trial, planned: PlannedEvaluator, case: Case) -> Score | None:
-    """The finding that the ending alone decides; None when the evaluator has to look.
+def unjudged(
+    trial: Trial, planned: PlannedEvaluator, case: Case, *, reads_trajectory: bool = False
+) -> Score | None:
+    """The finding that the trial alone decides; None when the evaluator has to look.
 
     A case that wants a guardrail stop and got one is judged on the guardrail's text.
+
+    Args:
+        trial: The finished trial.
+        planned: The evaluator as planned.
+        case: Its case.
+        reads_trajectory: Whether the evaluator looks at calls, which have to be recorded for that.
     """
+    seen_to_end = trial.ending is Ending.COMPLETED or trial.ending is Ending.AGENT_BLOCKED
+    if seen_to_end and reads_trajectory and not trial.recorded:
+        # No call was seen because none could be: neither a pass nor a fail of the agent's.
+        return Score(
+            evaluator=planned.name,
+            version=planned.version,
+            status=Status.ERROR,
+            blame=Blame.EVALUATOR,
+            reason="the trial's trajectory is missing: the target shows no agent whose calls could be "
+            "recorded. Return a strands Agent, or a graph of them, from the factory",
+        )
     wanted_stop = case.expect.blocked is True
     if trial.ending is Ending.COMPLETED or (trial.ending is Ending.AGENT_BLOCKED and wanted_stop):
         return None
@@ -87,7 +106,8 @@ async def judge(
         play=trial.attempt,
         limits={"more_calls": _more_calls(registered, trial)},
     )
-    score = unjudged(trial, planned, case)
+    needs = bool(getattr(registered.evaluator, "needs_trajectory", False))
+    score = unjudged(trial, planned, case, reads_trajectory=needs)
     asked = score is None
     if score is None:
         with scoped(scope):

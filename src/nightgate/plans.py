@@ -80,6 +80,8 @@ class PlannedCase:
     blocking: bool = False
     require: tuple[str, ...] = ()
     may_skip: tuple[str, ...] = ()
+    expected_loads: tuple[str, ...] = ()
+    """Skills that each trial has to load: what the coverage of loads is counted against."""
 
     @property
     def gates(self) -> bool:
@@ -267,6 +269,7 @@ def plan_cases(
                 blocking=case.blocking,
                 require=tuple(name for name in case.require if name in names),
                 may_skip=tuple(case.may_skip),
+                expected_loads=tuple(dict.fromkeys(case.expect.skills.loaded)),
             )
         )
     return tuple(planned)

@@ -188,7 +188,7 @@ def _record(
         stop_reason=answer.stop_reason if answer is not None else None,
         messages=messages,
         tool_calls=tool_calls(messages, scope.raw_arguments),
-        tools_offered=tuple(target.tools) if target is not None else (),
+        tools_offered=_offered(target),
         system_prompt=target.system_prompt if target is not None else None,
         final_state=gathered.state,
         usage=sum((call.usage for call in scope.calls if call.usage is not None), Usage()),
@@ -201,6 +201,11 @@ def _record(
         started_at=started_at,
         ended_at=datetime.now(UTC),
     )
+
+
+def _offered(target: AgentUnderTest | None) -> tuple[Mapping[str, Any], ...] | None:
+    tools = target.tools if target is not None else ()
+    return None if tools is None else tuple(tools)
 
 
 def tool_calls(messages: Sequence[Mapping[str, Any]], raw: Mapping[str, str]) -> tuple[ToolCall, ...]:

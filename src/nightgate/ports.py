@@ -48,8 +48,15 @@ class AgentUnderTest(Protocol):
         """Deep copies of all messages so far, in order."""
 
     @property
-    def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Name, description and input schema of each tool that the agent offers its model."""
+    def tools(self) -> Sequence[Mapping[str, Any]] | None:
+        """Name, description and input schema of each tool that the agent offers its model.
+
+        None when the target shows no agent: what it calls cannot be recorded either.
+        """
+
+    @property
+    def skills(self) -> Sequence[Mapping[str, str]]:
+        """Name, description and instructions of each skill on offer: they define the agent too."""
 
     @property
     def system_prompt(self) -> str | None:

@@ -120,8 +120,9 @@ class Trial:
     messages: tuple[Mapping[str, Any], ...] = ()
     """The log of all messages (role, content blocks), also those a window dropped later."""
     tool_calls: tuple[ToolCall, ...] = ()
-    tools_offered: tuple[Mapping[str, Any], ...] = ()
-    """Name, description and input schema of each tool that the agent had."""
+    tools_offered: tuple[Mapping[str, Any], ...] | None = ()
+    """Name, description and input schema of each tool that the agent had; None when the target shows
+    no agent, so that nobody could record what it called."""
     system_prompt: str | None = None
     final_state: Mapping[str, Any] | None = None
     """The target's state after the play; None when it offers none."""
@@ -145,3 +146,8 @@ class Trial:
     user_turns: int | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
+
+    @property
+    def recorded(self) -> bool:
+        """Whether there is a trajectory: without one, "no call was seen" says nothing about the agent."""
+        return bool(self.tool_calls) or (bool(self.messages) and self.tools_offered is not None)

@@ -170,9 +170,9 @@ def test_every_file_that_is_named_is_there(path: str) -> None:
 
 def test_operations_lists_every_command() -> None:
     """The first table is the command line."""
-    shown = re.findall(r"^\| `nightgate (\w+)", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE)
+    shown = re.findall(r"^\| `nightgate ([\w-]+)", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE)
 
-    known = re.findall(r"^    ([a-z]+) ", build_parser().format_help(), re.MULTILINE)
+    known = re.findall(r"^    ([a-z-]+)(?: |$)", build_parser().format_help(), re.MULTILINE)
     assert sorted(shown) == sorted(known)
 
 

@@ -104,6 +104,30 @@ def test_an_ending_that_left_nothing_to_judge(
     assert score.passed is (False if status is Status.FAIL else None)
 
 
+@pytest.mark.parametrize("ending", [Ending.COMPLETED, Ending.AGENT_BLOCKED])
+def test_a_missing_trajectory_is_an_error_for_those_who_read_it(ending: Ending) -> None:
+    """With nothing recorded "called no tool" is no finding: neither a pass nor a fail nor a green N/A."""
+    trial = a_trial("fine", ending=ending, tools_offered=None)
+
+    score = unjudged(trial, a_planned("ToolPolicy"), BLOCKED, reads_trajectory=True)
+
+    assert score is not None
+    assert (score.status, score.blame) == (Status.ERROR, Blame.EVALUATOR)
+    assert "trajectory is missing" in score.reason
+
+
+def test_a_missing_trajectory_leaves_the_answer_to_be_judged() -> None:
+    """The text is there, whoever wrote it."""
+    assert unjudged(a_trial("fine", tools_offered=None), a_planned("AnswerPolicy"), a_case()) is None
+
+
+def test_what_was_called_can_be_judged_whoever_recorded_it() -> None:
+    """Calls are a trajectory."""
+    trial = a_trial("fine", a_call("search"), tools_offered=None)
+
+    assert unjudged(trial, a_planned("ToolPolicy"), a_case(), reads_trajectory=True) is None
+
+
 @pytest.mark.parametrize(
     ("ending", "case", "name", "looks"),
     [

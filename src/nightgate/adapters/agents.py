@@ -118,10 +118,22 @@ class StrandsTarget:
         return tuple(self._log)
 
     @property
-    def tools(self) -> Sequence[Mapping[str, Any]]:
-        """Name, description and input schema of each tool, by name."""
+    def tools(self) -> Sequence[Mapping[str, Any]] | None:
+        """Name, description and input schema of each tool, by name; None when no agent can be seen."""
+        if not self._agents:
+            return None
         specs = [spec for agent in self._agents for spec in agent.tool_registry.get_all_tool_specs()]
         return tuple(sorted(specs, key=lambda spec: spec["name"]))
+
+    @property
+    def skills(self) -> Sequence[Mapping[str, str]]:
+        """Name, description and instructions of each skill on offer, by name.
+
+        The SDK puts them into the prompt only when the agent begins to work, and their bodies only
+        when one is loaded: what a probe sees of the prompt does not change with them.
+        """
+        found = [skill for agent in self._agents for skill in _skills_of(agent)]
+        return tuple(sorted(found, key=lambda skill: skill["name"]))
 
     @property
     def system_prompt(self) -> str | None:
@@ -200,6 +212,17 @@ def _agents_of(target: Any) -> list[Agent]:
     nodes = getattr(target, "nodes", None)
     parts = [getattr(node, "executor", node) for node in nodes.values()] if isinstance(nodes, Mapping) else []
     return [agent for part in parts for agent in _agents_of(part)]
+
+
+def _skills_of(agent: Agent) -> list[dict[str, str]]:
+    """The skills of every plugin of the agent that offers some; the SDK has no public way to them."""
+    plugins = getattr(getattr(agent, "_plugin_registry", None), "_plugins", {})
+    offering = [plugin for plugin in plugins.values() if hasattr(plugin, "get_available_skills")]
+    return [
+        {"name": skill.name, "description": skill.description, "instructions": skill.instructions}
+        for plugin in offering
+        for skill in plugin.get_available_skills(agent)
+    ]
 
 
 def _text(message: Any) -> str:

@@ -20,8 +20,10 @@ from strands.types.exceptions import ContextWindowOverflowException
 from nightgate.adapters.failures import ScriptedFailure
 from nightgate.adapters.ratings import Want, rating
 from nightgate.calls import Outcome, Role, Scope, current_scope
-from nightgate.cases.scripts import Playlist, Script, ScriptUsage, Step
+from nightgate.cases.script_steps import ScriptUsage, Step
+from nightgate.cases.scripts import Playlist, Script
 from nightgate.errors import ModelCallError
+from nightgate.evaluators.text import fold, fold_pattern
 from nightgate.trials import Usage
 
 _STRUCTURED_OUTPUT = "IMPORTANT: This StructuredOutputTool"
@@ -76,7 +78,7 @@ class ScriptedModel(Model):
 
     async def stream(  # type: ignore[override]
         self,
-        messages: Any,  # noqa: ARG002 - a script does not listen
+        messages: Any,
         tool_specs: Sequence[Mapping[str, Any]] | None = None,
         system_prompt: str | None = None,  # noqa: ARG002
         *,
@@ -91,7 +93,7 @@ class ScriptedModel(Model):
             ContextWindowOverflowException: Where it says ``raise: context_overflow``.
         """
         scope = current_scope() or self._alone
-        playlist = self._playlist(scope)
+        playlist = self._chosen(self._playlist(scope), messages, scope)
         place = scope.cursors.setdefault(id(self), [0, 0])
         step, fails = self._next(playlist, place, scope)
         index, tries = place
@@ -122,15 +124,24 @@ class ScriptedModel(Model):
         """Tokens of the next try of whoever is asking, so that a cap can hold its exact cost.
 
         Returns:
-            None where the script does not settle the cost: the try times out or its stream is cut.
+            None where the script does not settle the cost: the try times out, its stream is cut, or
+            the cost depends on what the judge is shown.
         """
         asking = scope or self._alone
         try:
-            step, fails = self._next(
-                self._playlist(asking), list(asking.cursors.get(id(self), (0, 0))), asking
-            )
+            playlist = self._playlist(asking)
         except ModelCallError:
             return Usage()  # it has no reply: nothing will be sent
+        ways = [Playlist(steps=(choice,), repeat=True) for choice in playlist.choices] or [playlist]
+        costs = [self._expected(way, asking) for way in ways]
+        return costs[0] if all(cost == costs[0] for cost in costs) else None
+
+    def _expected(self, playlist: Playlist, scope: Scope) -> Usage | None:
+        """Tokens of the next try if ``playlist`` is what plays."""
+        try:
+            step, fails = self._next(playlist, list(scope.cursors.get(id(self), (0, 0))), scope)
+        except ModelCallError:
+            return Usage()
         if fails and (step.cut or step.raise_ == Outcome.TIMEOUT.value):
             return None
         counts = _NOTHING if fails else step.usage or _NOTHING
@@ -150,6 +161,17 @@ class ScriptedModel(Model):
             kind = "judgement" if scope.role is Role.JUDGE else "reply"
             self._exhausted(scope, f"has no {kind} for it, and none under '*'")
         return playlist
+
+    def _chosen(self, playlist: Playlist, messages: Any, scope: Scope) -> Playlist:
+        """The playlist itself, or what a ``first_match`` plays for these messages."""
+        if not playlist.choices:
+            return playlist
+        shown = fold(shown_text(messages))
+        chosen = playlist.chosen(lambda pattern: fold_pattern(pattern).search(shown) is not None)
+        if chosen is None:
+            count = len(playlist.choices)
+            self._exhausted(scope, f"has {count} first_match entries, and none fits what the judge was shown")
+        return chosen
 
     def _next(self, playlist: Playlist, place: list[int], scope: Scope) -> tuple[Step, bool]:
         """The step whose turn it is, and whether this try of it is one that fails."""
@@ -181,6 +203,21 @@ class ScriptedModel(Model):
         if kind == Outcome.CONTEXT_OVERFLOW.value:
             raise ContextWindowOverflowException(f"script {self._name!r}: {kind}")
         raise ScriptedFailure(kind, f"script {self._name!r}: {kind}")
+
+
+def shown_text(messages: Any) -> str:
+    """All text that a request shows, tool results included; what the model said itself is left out."""
+    shown: list[str] = []
+    for message in messages:
+        if message.get("role") == "assistant":
+            continue
+        for block in message.get("content", ()):
+            for part in (block, *block.get("toolResult", {}).get("content", ())):
+                if "text" in part:
+                    shown.append(str(part["text"]))
+                elif "json" in part:
+                    shown.append(_json(part["json"]))
+    return "\n".join(shown)
 
 
 def _has_answer(step: Step) -> bool:

@@ -29,16 +29,8 @@ from nightgate.cases.models import (
 from nightgate.cases.names import Known, known_evaluator, known_names, nearest_evaluator
 from nightgate.cases.persona import Persona, StateGoal, Withheld
 from nightgate.cases.problems import Problem, SuiteError
-from nightgate.cases.scripts import (
-    Playlist,
-    Replies,
-    Script,
-    ScriptCall,
-    ScriptPrice,
-    ScriptUsage,
-    Step,
-    load_script,
-)
+from nightgate.cases.script_steps import Choice, ScriptCall, ScriptPrice, ScriptUsage, Step
+from nightgate.cases.scripts import Playlist, Replies, Script, load_script
 from nightgate.cases.selection import select
 from nightgate.cases.specs import ModelSpec, parse_spec
 
@@ -46,6 +38,7 @@ __all__ = [
     "AnswerExpected",
     "ArgumentsExpected",
     "Case",
+    "Choice",
     "Criterion",
     "EvaluatorConfig",
     "Expect",

@@ -7,6 +7,7 @@ Owns advice, never a verdict: nothing here stops a run. Reads the suite's script
 from __future__ import annotations
 
 import datetime as dt
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -175,7 +176,41 @@ def _scripts(suite: Suite) -> Iterator[str]:
         )
         if unasked:
             yield f"{script.path}: no case has the criterion of {_listed(unasked)}"
+        yield from _choices(script)
+        yield from _blind(suite, script)
     yield from _unscripted(suite, scripts)
+
+
+def _choices(script: Script) -> Iterator[str]:
+    """What a judgement with ``first_match`` never plays, and when it has nothing to play."""
+    for name, by_case in script.judgements.items():
+        for case_id, replies in by_case.items():
+            for choices in (playlist.choices for playlist in replies.trials if playlist.choices):
+                start = f"{script.path}: judgement by {name} for {case_id!r}"
+                patterns = [choice.sees for choice in choices]
+                for pattern, count in Counter(patterns).items():
+                    if count > 1:
+                        yield f"{start}: sees {pattern!r} is there {count} times; only the first plays"
+                if patterns[-1] is not None:
+                    yield f"{start}: has no entry without sees; what fits none of them ends as infra_error"
+
+
+def _blind(suite: Suite, script: Script) -> Iterator[str]:
+    """Patterns that the case itself fits: a criterion judge is always shown its query and criterion."""
+    for case in suite.cases:
+        for criterion in case.expect.judge:
+            by_case = script.judgements.get(f"{CRITERION}{criterion.id}", {})
+            replies = by_case.get(case.id) or by_case.get(DEFAULT)
+            playlists = replies.trials if replies is not None else ()
+            patterns = [choice.sees for playlist in playlists for choice in playlist.choices if choice.sees]
+            for what, text in (("criterion", criterion.criterion), ("input", case.input or "")):
+                for pattern in patterns:
+                    if re.search(pattern, text, re.IGNORECASE):
+                        yield (
+                            f"{script.path}: judgement by {CRITERION}{criterion.id}: the {what} of case "
+                            f"{case.id!r} holds what sees {pattern!r} looks for, so it always fits; "
+                            "'<<ANSWER .*...' looks from the answer on"
+                        )
 
 
 def _unscripted(suite: Suite, scripts: dict[str, Script]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from nightgate.cases import expect, models, persona, scripts
+from nightgate.cases import expect, models, persona, script_steps, scripts
 from nightgate.cases.names import known_names
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -30,7 +30,13 @@ def suite_schema() -> dict[str, Any]:
     Text fields accept numbers and booleans too, because an editor's parser sees ``007`` as a number
     where the loader keeps the text.
     """
-    roots: list[type[BaseModel]] = [models.Suite, models.Case, scripts.Step, scripts.ScriptPrice]
+    roots: list[type[BaseModel]] = [
+        models.Suite,
+        models.Case,
+        script_steps.Step,
+        script_steps.Choice,
+        script_steps.ScriptPrice,
+    ]
     _, whole = models_json_schema(
         [(model, "validation") for model in roots], by_alias=True, ref_template="#/$defs/{model}"
     )
@@ -38,7 +44,8 @@ def suite_schema() -> dict[str, Any]:
     for model, filled in models.LOADER_FILLED.items():
         for name in filled:
             del definitions[model.__name__]["properties"][name]
-    descriptions = _descriptions(models, expect, persona, scripts)
+    descriptions = _descriptions(models, expect, persona, script_steps)
+    descriptions["Choice"] = descriptions["Step"] | descriptions["Choice"]
     for name, definition in definitions.items():
         _describe(definition, descriptions.get(name, {}))
     evaluators = definitions["Suite"]["properties"]["evaluators"]
@@ -79,7 +86,14 @@ def _script_definitions() -> dict[str, Any]:
         }
         return {"type": "object", "additionalProperties": {"anyOf": [entry, trials]}}
 
-    judgement = {"anyOf": [step, steps]}
+    choices = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Choice"}}
+    first_match = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [scripts.FIRST_MATCH],
+        "properties": {scripts.FIRST_MATCH: choices},
+    }
+    judgement = {"anyOf": [step, steps, first_match]}
     return {
         "Script": {
             "type": "object",

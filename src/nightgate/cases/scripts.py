@@ -1,150 +1,28 @@
 """Scripted models as data: what a model says, call after call, trial after trial.
 
 Owns the format of ``scripts/<name>.yaml`` and which steps a case, trial and evaluator get. Knows no
-agent framework: ``adapters.scripted`` plays the steps. ``raise`` is a word of Python, so the key
-``raise`` is the attribute ``raise_``; all other attributes are named as the keys.
+agent framework: ``adapters.scripted`` plays the steps, and looks for what a judge is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BeforeValidator, Field
 
 from nightgate.cases.binding import bind, dotted
 from nightgate.cases.documents import read_document
-from nightgate.cases.fields import (
-    CHOICE,
-    Breach,
-    Count,
-    Delay,
-    Flag,
-    Money,
-    Name,
-    Record,
-    Shown,
-    Text,
-    Whole,
-    json_value,
-)
-from nightgate.cases.nodes import Entry, Listing, Node, Plain, Table, describe
+from nightgate.cases.nodes import Entry, Listing, Node, Table, describe
 from nightgate.cases.problems import Problem, SuiteError, did_you_mean
+from nightgate.cases.script_steps import Choice, ScriptPrice, Step
 
 DEFAULT = "*"
 """The case id that stands for every case without an entry of its own."""
 
-Raise = Literal["throttled", "server_error", "timeout", "auth", "context_overflow", "error"]
-Stop = Literal["max_tokens", "guardrail_intervened", "content_filtered"]
-
-
-def _arguments(value: Any) -> Any:
-    if isinstance(value, Plain):
-        return value.source or {}
-    if isinstance(value, str | Mapping):
-        return json_value(value)
-    raise ValueError("must be a mapping, or text that is sent as it is")
-
-
-class ScriptCall(Record):
-    """One tool call of a step."""
-
-    name: Name
-    arguments: Annotated[Mapping[str, Any] | str, BeforeValidator(_arguments)]
-    """A JSON object, or text that is sent as it is, also when it is no JSON."""
-
-
-class ScriptUsage(Record):
-    """Tokens that a step claims to have used; the four kinds do not overlap."""
-
-    input: Count = 0
-    output: Count = 0
-    cache_read: Count = 0
-    cache_write: Count = 0
-
-
-class ScriptPrice(Record):
-    """US dollars per million tokens."""
-
-    input: Money = Decimal(0)
-    output: Money = Decimal(0)
-    cache_read: Money = Decimal(0)
-    cache_write: Money = Decimal(0)
-
-
-def _calls(value: Any) -> Any:
-    """``{tool: arguments}`` or a list of such mappings -> the calls of one model turn."""
-    mappings = value if isinstance(value, list | tuple) else [value]
-    calls: list[Any] = []
-    for mapping in mappings:
-        if isinstance(mapping, ScriptCall):
-            calls.append(mapping)
-        elif isinstance(mapping, Mapping):
-            calls.extend({"name": tool, "arguments": given} for tool, given in mapping.items())
-        else:
-            message = "must be {tool: {argument: value}} or a list of such mappings"
-            raise ValueError(message)  # noqa: TRY004 - pydantic wants ValueError
-    if not calls:
-        raise ValueError("names no tool")
-    return tuple(calls)
-
-
-def _fields(value: Any) -> Any:
-    if isinstance(value, Plain):
-        value = value.source
-    if isinstance(value, Mapping):
-        return json_value(value)
-    if value in ("best", "worst", None):
-        return value
-    raise ValueError(f"must be best, worst or a mapping, not {value!r}")
-
-
-_CALLED: dict[str, Any] = {"type": "object", "minProperties": 1}
-_CALL_SCHEMA: dict[str, Any] = {"anyOf": [_CALLED, {"type": "array", "items": _CALLED, "minItems": 1}]}
-
-
-class Step(Record):
-    """One answer of a model, or one way in which a call ends badly."""
-
-    call: Annotated[tuple[ScriptCall, ...], BeforeValidator(_calls), Shown(_CALL_SCHEMA)] = ()
-    """Tool calls asked for in parallel, in this one answer."""
-    say: Text | None = None
-    """Text of the answer; "" is an empty message; None is none."""
-    fields: Annotated[
-        Mapping[str, Any] | Literal["best", "worst"] | None,
-        BeforeValidator(_fields),
-        Shown({"anyOf": [{"enum": ["best", "worst"]}, {"type": "object"}]}),
-    ] = None
-    """Values for the schema that the caller asks for, or its best or worst rating."""
-    raw: Text | None = None
-    """The reply as it arrives where a schema was asked for, whether it fits or not."""
-    usage: ScriptUsage | None = None
-    delay_s: Delay = 0.0
-    stop: Annotated[Stop, CHOICE] | None = None
-    """Stop reason; None is the natural one."""
-    cut: Flag = False
-    """The stream ends without a stop."""
-    raise_: Annotated[Raise, CHOICE] | None = Field(default=None, alias="raise")
-    times: Whole | None = None
-    """How many tries end so before the step answers or the next one is played; None: all of them."""
-
-    def breaches(self) -> Iterator[Breach]:
-        """Parts that do nothing or exclude each other."""
-        bad = self.cut or self.raise_ is not None
-        answers = self.call or self.say is not None or self.fields is not None or self.raw is not None
-        if not (bad or answers or self.stop):
-            does = ("say", "call", "fields", "raw", "stop", "cut", "raise")
-            yield Breach(f"does nothing: give {', '.join(does[:-1])} or {does[-1]}", lacks=does)
-        if self.times is not None and not bad:
-            message = "times counts how often raise or cut happens, and there is neither"
-            yield Breach(message, lacks=("raise", "cut"))
-        if self.cut and self.raise_ is not None:
-            yield Breach("cut and raise are two endings of one call; write two steps")
-        if self.fields is not None and self.raw is not None:
-            yield Breach("fields and raw are two replies; keep one")
+FIRST_MATCH = "first_match"
+"""The key of a judgement that depends on what the judge is shown."""
+_CHOOSING = frozenset({FIRST_MATCH, "sees"})
+_CHOICE_FORM = "a judgement that depends on what the judge sees is {first_match: [{sees: ..., fields: ...}]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +32,24 @@ class Playlist:
     steps: tuple[Step, ...]
     repeat: bool = False
     """The one step answers every call, as a judgement written as a single mapping does."""
+    choices: tuple[Choice, ...] = ()
+    """Of a ``first_match``: what the judge is shown decides, anew for each call; ``steps`` is empty."""
+
+    def chosen(self, fits: Callable[[str], bool]) -> Playlist | None:
+        """What plays for one call: the list itself, or the first choice whose pattern fits.
+
+        Args:
+            fits: Whether a pattern is found in what the judge is shown.
+
+        Returns:
+            None when none of the choices fits.
+        """
+        if not self.choices:
+            return self
+        for choice in self.choices:
+            if choice.sees is None or fits(choice.sees):
+                return Playlist(steps=(choice,), repeat=True)
+        return None
 
     def at(self, index: int) -> Step | None:
         """The step of call ``index`` (from 0); None when the script has run out."""
@@ -299,6 +195,8 @@ class _Reader:
         if isinstance(node, Listing):
             steps = [self._step(item, (*loc, i)) for i, item in enumerate(node.items)]
             return Playlist(steps=tuple(step for step in steps if step is not None))
+        if judge and isinstance(node, Table) and FIRST_MATCH in node.entries:
+            return self._first_match(node, loc)
         if judge and isinstance(node, Table):
             step = self._step(node, loc)
             return Playlist(steps=(step,) if step else (), repeat=True)
@@ -306,7 +204,35 @@ class _Reader:
         self._problem(node, loc, f"must be {wanted}, not {describe(node)}")
         return Playlist(steps=())
 
+    def _first_match(self, node: Table, loc: tuple[str | int, ...]) -> Playlist:
+        for key, entry in node.entries.items():
+            if key != FIRST_MATCH:
+                message = f"unknown key {key!r} beside {FIRST_MATCH}; options belong to its entries"
+                self._problem(entry, loc, message)
+        loc, entries = (*loc, FIRST_MATCH), node.entries[FIRST_MATCH].node
+        if not isinstance(entries, Listing) or not entries.items:
+            self._problem(
+                entries, loc, "must be a list such as [{sees: a pattern, fields: ...}, {fields: ...}]"
+            )
+            return Playlist(steps=())
+        choices: list[Choice] = []
+        for i, item in enumerate(entries.items):
+            choice, problems = bind(Choice, item, self.path, about=dotted((*loc, i)))
+            self.problems += problems
+            if choice is None:
+                continue
+            if choice.sees is None and i < len(entries.items) - 1:
+                self._problem(
+                    item, (*loc, i), "without sees it always fits, and nothing after it plays; put it last"
+                )
+            choices.append(choice)
+        return Playlist(steps=(), choices=tuple(choices))
+
     def _step(self, node: Node, loc: tuple[str | int, ...]) -> Step | None:
+        if isinstance(node, Table) and not _CHOOSING.isdisjoint(node.entries):
+            for key in sorted(_CHOOSING.intersection(node.entries)):
+                self._problem(node.entries[key], loc, f"{key} has no effect here; {_CHOICE_FORM}")
+            return None
         step, problems = bind(Step, node, self.path, about=dotted(loc))
         self.problems += problems
         return step

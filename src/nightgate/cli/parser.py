@@ -69,14 +69,31 @@ def build_parser() -> argparse.ArgumentParser:
     doctor.add_argument("suites", nargs="*", metavar="SUITE", help="suites whose models are looked at")
     doctor.add_argument("--json", metavar="PATH", help="write the findings as JSON; - for stdout")
     _store_flag(doctor)
+
+    _starting_commands(commands)
     return parser
+
+
+def _starting_commands(commands: Any) -> None:
+    """Commands by which suites and cases come into being."""
+    init = _command(commands, "init", "write a starter suite of seven cases that runs at once")
+    init.add_argument("folder", metavar="DIR", help="the new suite's folder, such as cases/my-agent")
+
+    trace = _command(commands, "trace-to-case", "make a draft case from a stored trial or a recorded trace")
+    trace.add_argument("source", metavar="RUN|FILE", help="run id, latest, latest:SUITE, or a file of spans")
+    trace.add_argument("--case", metavar="ID", help="of a run: the case; of a file: the draft's id")
+    trace.add_argument("--trial", type=int, metavar="N", help="of a run: the trial, from 0 (default 0)")
+    trace.add_argument("--trace", metavar="ID", help="of a file with several traces: which one")
+    trace.add_argument("--to", metavar="SUITE", help="write into the drafts folder of this suite")
+    trace.add_argument("--json", metavar="PATH", help="write what was read as JSON; - for stdout")
+    _store_flag(trace)
 
 
 def _command(commands: Any, name: str, help_text: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=help_text, description=help_text, allow_abbrev=False
     )
-    parser.set_defaults(handler=_later(name))
+    parser.set_defaults(handler=_later(name.replace("-", "_")))
     return parser
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from nightgate.cases import Case
 from nightgate.errors import InputError
+from nightgate.evaluators.text import difference
 from nightgate.scores import Score, Status
 from nightgate.trials import Trial
 
@@ -47,4 +48,7 @@ class CitesSource:
             status=Status.PASS if passed else Status.FAIL,
             score=1.0 if passed else 0.0,
             reason=f"cited {named}, as expected" if passed else f"cited {named}, expected {wanted}",
+            details={}
+            if passed
+            else difference(f"exactly {wanted} cited" if want else "nothing cited", f"{named} cited"),
         )

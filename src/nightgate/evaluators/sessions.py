@@ -117,7 +117,7 @@ def _offered(trial: Trial) -> list[Any]:
             description=tool.get("description"),
             parameters=tool.get("inputSchema", {}).get("json"),
         )
-        for tool in trial.tools_offered
+        for tool in trial.tools_offered or ()
     ]
 
 

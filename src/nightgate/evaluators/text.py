@@ -71,7 +71,10 @@ def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
     composed = _LINE_ESCAPES.sub(r"\1\\s", composed)
     composed = _DASH.sub(r"\\-", composed)
     plain = _strip_accents(composed.translate(_FOLDS).translate(_INVISIBLE))
-    return re.compile(_SPACE.sub(" ", plain).replace("ß", "ss"), re.IGNORECASE)
+    try:
+        return re.compile(_SPACE.sub(" ", plain).replace("ß", "ss"), re.IGNORECASE)
+    except re.error:  # a range such as [a-É] runs backwards once the accent is off
+        return re.compile(composed, re.IGNORECASE)
 
 
 def _strip_accents(text: str) -> str:
@@ -94,3 +97,16 @@ def clip(text: str, limit: int = 120) -> str:
     """One line of at most ``limit`` characters, for reasons."""
     line = _SPACE.sub(" ", text).strip()
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+_MOST_SIDE = 300
+"""Characters of one side of a difference: a report has a line for each."""
+
+
+def difference(expected: str, observed: str) -> dict[str, str]:
+    """What was wanted beside what was there, a short line each: the ``details`` of a finding.
+
+    >>> difference("search_kb called", "no tool called")
+    {'expected': 'search_kb called', 'observed': 'no tool called'}
+    """
+    return {"expected": clip(expected, _MOST_SIDE), "observed": clip(observed, _MOST_SIDE)}

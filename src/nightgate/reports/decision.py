@@ -20,7 +20,11 @@ def _lines(decision: Decision) -> Iterator[str]:
             yield plain(evaluator.text)
         elif evaluator.verdict is not None:
             tally = evaluator.tally
-            yield f"{evaluator.name}: {tally.passed} of {tally.planned} passed, wanted {evaluator.threshold}"
+            judged = f" ({tally.judged} judged)" if tally.judged < tally.planned else ""
+            yield (
+                f"{evaluator.name}: {tally.passed} of {tally.planned} passed{judged}, "
+                f"wanted {evaluator.threshold}"
+            )
         else:
             yield f"{evaluator.name}: reported, does not gate"
     yield from (plain(reason) for reason in decision.reasons)

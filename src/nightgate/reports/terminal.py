@@ -10,11 +10,11 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.text import plain
+from nightgate.reports.text import family_outcome, plain
 
 _MOST_REASONS = 8
 _MOST_FLAKY = 6
-_MOST_FAMILIES = 4
+_MOST_FAMILIES = 8
 
 
 def render(summary: Mapping[str, Any], *, suite: str = "SUITE", store: str | None = None) -> str:
@@ -37,7 +37,8 @@ def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterato
         yield plain(finding["text"])
     yield from _reasons(summary.get("failures", ()))
     yield from _flaky(summary["flaky"])
-    yield from _families(summary["families"])
+    yield from _families(summary["family_details"])
+    yield from _skills(summary["skills"])
     yield _money(summary)
     yield f"next: {_next(summary, shlex.quote(suite))}" + (f" --store {shlex.quote(store)}" if store else "")
 
@@ -65,7 +66,7 @@ def _table(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not evaluators:
         return
     rows: list[tuple[str, ...]] = [
-        ("evaluator", "rate", "95% interval", "passed", "wanted", "covered", "pass^k")
+        ("evaluator", "rate", "95% interval", "passed", "judged", "wanted", "pass^k")
     ]
     rows += [_row(evaluator) for evaluator in evaluators]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -74,18 +75,18 @@ def _table(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _row(evaluator: Mapping[str, Any]) -> tuple[str, ...]:
-    rate, interval, coverage = evaluator["pass_rate"], evaluator["interval"], evaluator["coverage"]
+    rate, interval = evaluator["pass_rate"], evaluator["interval"]
     largest = max(evaluator["pass_k"], key=int, default="1")
     reliable = evaluator["pass_k"].get(largest)
     mean = evaluator["mean_score"]
-    shown = _percent(rate) if rate is not None else (f"mean {mean:.3g}" if mean is not None else "-")
+    shown = _percent(rate) if rate is not None else "not measured" if mean is None else f"mean {mean:.3g}"
     return (
         plain(str(evaluator["name"]), 40),
         shown,
         f"[{interval[0]:.0%}, {interval[1]:.0%}]" if interval is not None else "-",
         f"{evaluator['passed']} of {evaluator['planned']}",
+        f"{evaluator['judged'] + evaluator['measured']} of {evaluator['planned']}",
         str(evaluator["threshold"]) if evaluator["threshold"] is not None else "-",
-        _percent(coverage) if coverage is not None else "-",
         f"{reliable:.2f} (k={largest})" if reliable is not None and int(largest) > 1 else "-",
     )
 
@@ -138,12 +139,29 @@ def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"and {len(flaky) - _MOST_FLAKY} more flaky"
 
 
-def _families(families: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    split = {name: row for name, row in families.items() if len(set(row.values())) > 1}
-    for name, row in list(split.items())[:_MOST_FAMILIES]:
-        yield f"family {plain(name)}: " + ", ".join(
-            f"{language} {outcome}" for language, outcome in row.items()
-        )
+def _families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Families that come out otherwise in one language than in another, or fail there for other reasons."""
+    told = {
+        name: {code: family_outcome(row) for code, row in rows.items()} for name, rows in families.items()
+    }
+    split = {name: rows for name, rows in told.items() if len(set(rows.values())) > 1}
+    for name, rows in list(split.items())[:_MOST_FAMILIES]:
+        yield f"family {plain(name, 60)}: " + ", ".join(f"{code} {text}" for code, text in rows.items())
+    if len(split) > _MOST_FAMILIES:
+        yield f"and {len(split) - _MOST_FAMILIES} more families that differ by language"
+
+
+def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:
+    """What the skills' pass rates rest on: loads that were wanted and seen, invocations with evidence."""
+    if skills is None:
+        return
+    loads, invoked = skills["expected_loads"], skills["invocations"]
+    outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in invoked["outcomes"].items())
+    yield (
+        f"skills: {loads['observed']} of {loads['planned']} expected loads observed, "
+        f"{invoked['judgeable']} of {invoked['seen']} invocations with evidence to judge"
+        + (f" ({outcomes})" if outcomes else "")
+    )
 
 
 def _money(summary: Mapping[str, Any]) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -22,3 +24,18 @@ def plain(text: str, limit: int | None = None) -> str:
     )
     line = " ".join(line.split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def family_outcome(row: Mapping[str, Any]) -> str:
+    """The outcome of a family in one language, with the layers and evaluators that failed it.
+
+    >>> family_outcome({"outcome": "pass", "failed_by": []})
+    'pass'
+    >>> family_outcome({"outcome": "fail", "failed_by": [{"layer": "behavior", "evaluator": "ToolPolicy"}]})
+    'fail (behavior: ToolPolicy)'
+    """
+    layers: dict[str, dict[str, None]] = {}
+    for failed in row["failed_by"]:
+        layers.setdefault(failed["layer"], {})[failed["evaluator"]] = None
+    causes = "; ".join(f"{layer}: {', '.join(names)}" for layer, names in layers.items())
+    return f"{row['outcome']} ({plain(causes, 120)})" if causes else str(row["outcome"])

@@ -177,13 +177,19 @@ def trial_from_row(row: Mapping[str, Any], transcript: Mapping[str, Any] | None 
             tool_calls=tuple(_tool_call(call) for call in _parsed(row, "tool_calls", [])),
             final_state=_parsed(row, "final_state", None),
             messages=tuple(_parsed(transcript, "messages", ())),
-            tools_offered=tuple(_parsed(transcript, "tools", ())),
+            tools_offered=_offered(transcript),
             system_prompt=None if transcript is None else transcript["system_prompt"],
             usage=_usage(row),
             **{name: row[name] for name in _SAME},
         )
     except (KeyError, ValueError, TypeError) as error:
         raise _unreadable("trial", row, error) from error
+
+
+def _offered(transcript: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+    """``null`` says that the target shows no agent."""
+    offered = _parsed(transcript, "tools", ())
+    return None if offered is None else tuple(offered)
 
 
 def cell_from_row(row: Mapping[str, Any]) -> Cell:

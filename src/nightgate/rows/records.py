@@ -137,8 +137,9 @@ def _trial_parts(trial: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _trial(head: Mapping[str, Any], body: Mapping[str, Any]) -> Trial:
     rest = _known(body, _TRIAL_BODY)
-    for name in ("messages", "tools_offered"):
-        rest[name] = tuple(rest.get(name, ()))
+    rest["messages"] = tuple(rest.get("messages", ()))
+    offered = rest.get("tools_offered", ())
+    rest["tools_offered"] = None if offered is None else tuple(offered)
     return Trial(
         key=TrialKey(**_known(head, _KEY)),
         ending=Ending(head["ending"]),

@@ -244,7 +244,7 @@ TRANSCRIPTS = TableSchema(
 
 SUMMARIES = TableSchema(
     keys.SUMMARIES,
-    "1.0",
+    "1.1",
     (
         *_RUN, *_CASE, *_FACTS,
         Column("blocking", BOOL),
@@ -260,11 +260,13 @@ SUMMARIES = TableSchema(
         _need("measured", COUNT),
         _need("not_applicable", COUNT),
         _need("not_applicable_allowed", COUNT),
+        Column("not_applicable_required", COUNT),
         _need("error", COUNT),
         _need("skipped", COUNT),
         _need("curtailed", COUNT),
         Column("score_sum", FLOAT),
         _need("score_count", COUNT),
+        _free("holes", Free.JSON),
         Column("run_kind", TEXT),
         Column("trigger", TEXT),
         Column("started_at", MOMENT),

@@ -6,17 +6,19 @@ to the same summary. Knows no store.
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from nightgate.rows.redaction import redact_texts
 from nightgate.scores import Status
-from nightgate.summaries import Ledger
+from nightgate.summaries import Holes, Ledger, SkillEvidence, skills
 from nightgate.trials import Ending
 
 _MOST_FAILURES = 200
 _MOST_REASON = 500
-_TOLD = frozenset({Status.FAIL, Status.ERROR, Status.NOT_APPLICABLE})
+_TOLD = frozenset({Status.FAIL, Status.ERROR, Status.NOT_APPLICABLE, Status.SKIPPED})
+_TEXTS = ("reason", "expected", "observed")
 
 
 @dataclass(slots=True)
@@ -27,6 +29,8 @@ class Account:
     """(case id, evaluator, status, blame, score), what ``summaries.tally`` reads."""
     endings: dict[Ending, int] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
+    holes: Holes = field(default_factory=Holes)
+    skills: SkillEvidence = field(default_factory=SkillEvidence)
     _failures: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
 
     def add_trial(self, ending: Ending) -> None:
@@ -43,9 +47,13 @@ class Account:
         score: float | None,
         trial: int,
         reason: str,
+        details: Mapping[str, Any],
     ) -> None:
         """Count a cell, and keep the first reason of each case, evaluator and status."""
         self.cells.append((case_id, evaluator, status.value, blame, score))
+        if evaluator == skills.EVALUATOR and "skills" in details:
+            self.skills.add(details["skills"])
+        self.holes.add(case_id, evaluator, status, blame, reason)
         if status not in _TOLD:
             return
         key = (case_id, evaluator, status.value)
@@ -61,11 +69,28 @@ class Account:
                 "trial": trial,
                 "count": 1,
                 "reason": reason[:_MOST_REASON],
+                "expected": _text(details.get("expected")),
+                "observed": _text(details.get("observed")),
             }
 
     @property
     def failures(self) -> list[dict[str, Any]]:
         """Reasons by case, evaluator and status, in the order in which they were met."""
         told = list(self._failures.values())
-        reasons = redact_texts([failure["reason"] for failure in told])
-        return [{**failure, "reason": reason} for failure, reason in zip(told, reasons, strict=True)]
+        for name in _TEXTS:
+            shown = [failure for failure in told if failure[name]]
+            texts = redact_texts([failure[name] for failure in shown])
+            for failure, text in zip(shown, texts, strict=True):
+                failure[name] = text
+        return told
+
+    def holes_of(self, evaluator: str, cases: Container[str] | None) -> list[dict[str, Any]]:
+        """Why cells of an evaluator were not judged, biggest first."""
+        found = [hole.as_dict() for hole in self.holes.of(evaluator, cases)]
+        for hole, text in zip(found, redact_texts([hole["reason"] for hole in found]), strict=True):
+            hole["reason"] = text
+        return found
+
+
+def _text(value: Any) -> str | None:
+    return value[:_MOST_REASON] if isinstance(value, str) else None

@@ -10,11 +10,13 @@ from typing import Any
 
 from nightgate import summaries
 from nightgate.errors import ExitCode
-from nightgate.gates import Decision
+from nightgate.gates import Decision, EvaluatorDecision
 from nightgate.plans import Plan
 from nightgate.steps.accounts import Account
-from nightgate.summaries import SUMMARY_SCHEMA, Summary, Tallies
+from nightgate.summaries import SUMMARY_SCHEMA, Hole, Summary, Tallies
 
+_NAMED = 5
+"""Cases named beside a hole; the rows have them all."""
 _STOPPED = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
 
 
@@ -59,9 +61,13 @@ def document(
         "baseline": None,
         "cells": summaries.cell_counts(tallies),
         "trials": summaries.trial_counts(plan, account.endings),
-        "evaluators": [evaluator.as_dict() for evaluator in decision.evaluators],
+        "evaluators": [
+            _evaluator(evaluator, tallies, account, complete) for evaluator in decision.evaluators
+        ],
         "layers": summaries.layers(tallies),
         "families": summaries.families(tallies),
+        "family_details": summaries.family_details(tallies),
+        "skills": account.skills.as_dict(plan),
         "endings": {},
         "flaky": summaries.flaky(tallies),
         "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},
@@ -73,25 +79,27 @@ def document(
             "late": account.ledger.late,
         },
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
-        "cases": _cases(tallies),
+        "cases": summaries.case_counts(tallies),
         "failures": account.failures,
         "findings": decision.findings(),
     }
     return Summary(body)
 
 
-def _cases(tallies: Tallies) -> list[dict[str, Any]]:
-    """Counts of each case and evaluator, in suite order."""
-    return [
-        {
-            "case": case.case_id,
-            "evaluator": name,
-            "planned": found.planned,
-            "passed": found.passed,
-            "failed": found.counted_failed,
-            "open": found.open,
-        }
-        for case in tallies.plan.cases
-        for name in case.evaluators
-        for found in (tallies.cells[case.case_id, name],)
-    ]
+def _evaluator(
+    decided: EvaluatorDecision, tallies: Tallies, account: Account, complete: bool
+) -> dict[str, Any]:
+    """An evaluator's entry: its figures, and why the rest of its cells was not judged."""
+    # The same cells as the counts beside it: those that gate, or all where it does not gate.
+    gating = True if decided.verdict is not None else None
+    cases = {case.case_id for case, _ in tallies.by_case(decided.name, gating=gating)}
+    holes = account.holes_of(decided.name, cases)
+    missing = decided.tally.missing
+    if missing:
+        why = "the run is open: not played yet" if not complete else "no row"
+        unplayed = [
+            case.case_id for case, found in tallies.by_case(decided.name, gating=gating) if found.missing
+        ]
+        hole = Hole(status="skipped", blame=None, reason=why, count=missing, cases=tuple(unplayed[:_NAMED]))
+        holes.append(hole.as_dict())
+    return {**decided.as_dict(), "holes": holes}

@@ -21,6 +21,7 @@ from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.facts import CaseFacts, RunFacts, call_from_row, call_row, score_row, trial_row
+from nightgate.rows.jsontext import json_text, json_value
 from nightgate.rows.manifests import Manifest, PartRef
 from nightgate.rows.parts import Part, encode_part, encode_parts
 from nightgate.rows.schemas import CALLS, SCORES, SUMMARIES, TABLES, TRIALS
@@ -126,6 +127,7 @@ def _account(store: Store, manifest: Manifest) -> Account:
             score=row["score"],
             trial=row["trial"],
             reason=row["reason"] or "",
+            details=json_value(row["details"]) if row["details"] else {},
         )
     for row in rows_of(store, manifest, keys.CALLS):
         call = call_from_row(row)
@@ -133,7 +135,7 @@ def _account(store: Store, manifest: Manifest) -> Account:
     return account
 
 
-_CELL_COLUMNS = ("case_id", "evaluator", "trial", "status", "blame", "score", "reason")
+_CELL_COLUMNS = ("case_id", "evaluator", "trial", "status", "blame", "score", "reason", "details")
 
 
 def facts_of(plan: Plan) -> RunFacts:
@@ -223,6 +225,7 @@ class _Writer:
                 score=score.score,
                 trial=cell.trial,
                 reason=score.reason,
+                details=score.details,
             )
             if self.committing:
                 facts = replace(self.facts, agent_fingerprint=case.agent_fingerprint)
@@ -266,7 +269,7 @@ class _Writer:
 
     def commit(self, tallies: Tallies) -> None:
         """Summaries, then the manifest; staging goes last, it is all in the parts."""
-        table = summaries_table(_summary_rows(tallies, self.facts))
+        table = summaries_table(_summary_rows(tallies, self.account, self.facts))
         key = keys.summaries_key(self.plan.suite, self.facts.date, self.plan.run_id)
         self._put_as(keys.SUMMARIES, key, encode_part(table, SUMMARIES))
         started = datetime.fromisoformat(self.plan.started_at).astimezone(UTC)
@@ -291,12 +294,13 @@ class _Writer:
         self.store.delete(self.store.find(keys.staging_prefix(self.plan.run_id)))
 
 
-def _summary_rows(tallies: Tallies, facts: RunFacts) -> Iterator[dict[str, Any]]:
+def _summary_rows(tallies: Tallies, account: Account, facts: RunFacts) -> Iterator[dict[str, Any]]:
     plan = tallies.plan
     planned = {e.name: e for e in plan.evaluators}
     for case in plan.cases:
         for name in case.evaluators:
             found, evaluator = tallies.cells[case.case_id, name], planned[name]
+            holes = account.holes.of(name, {case.case_id})
             yield {
                 "run_id": facts.run_id,
                 "suite": facts.suite,
@@ -316,9 +320,11 @@ def _summary_rows(tallies: Tallies, facts: RunFacts) -> Iterator[dict[str, Any]]
                 "agent_fingerprint": case.agent_fingerprint,
                 **found.counts(),
                 "not_applicable_allowed": found.allowed,
+                "not_applicable_required": found.required,
                 "curtailed": found.curtailed,
                 "score_sum": math.fsum(found.scores) if found.scores else None,
                 "score_count": len(found.scores),
+                "holes": json_text([hole.as_dict() for hole in holes]) if holes else None,
                 "run_kind": facts.run_kind,
                 "trigger": facts.trigger,
                 "started_at": datetime.fromisoformat(plan.started_at).astimezone(UTC),

@@ -71,25 +71,26 @@ def planned_names(suite: Suite, *, live: bool) -> tuple[str, ...]:
 
 async def fingerprints(
     suite: Suite, factory: AgentFactory, refusing: Any, identity: str, sources: Mapping[str, str]
-) -> tuple[dict[str, Fingerprint], dict[str, frozenset[str]]]:
+) -> tuple[dict[str, Fingerprint], dict[str, frozenset[str] | None]]:
     """What defines the agent of each case, by building it once around a model that refuses calls.
 
     Returns:
-        Fingerprints and names of the tools on offer, by case id.
+        Fingerprints and names of the tools on offer (None: the target shows no agent), by case id.
 
     Raises:
         InputError: If the factory raises, hands out an object twice, or uses another model.
     """
     found: dict[str, Fingerprint] = {}
-    offered: dict[str, frozenset[str]] = {}
+    offered: dict[str, frozenset[str] | None] = {}
     # Without secrets: the plan is stored, and a rotated key is no other agent. Most cases share the texts.
     known: dict[tuple[str | None, str], Fingerprint] = {}
     limits = _limits(suite)
     for case in suite.cases:
         target = await _built(factory, refusing, case, suite)
         try:
-            shown = target.system_prompt, json_text(list(target.tools))
-            offered[case.id] = frozenset(tool["name"] for tool in target.tools)
+            tools = target.tools
+            shown = target.system_prompt, json_text([*(tools or ()), *target.skills])
+            offered[case.id] = None if tools is None else frozenset(tool["name"] for tool in tools)
             if shown not in known:
                 known[shown] = Fingerprint(
                     model=identity,
@@ -104,7 +105,7 @@ async def fingerprints(
     return found, offered
 
 
-def warnings(suite: Suite, tools: Mapping[str, frozenset[str]], *, live: bool) -> list[str]:
+def warnings(suite: Suite, tools: Mapping[str, frozenset[str] | None], *, live: bool) -> list[str]:
     """What probably was not meant, seen once the agents are there.
 
     Args:
@@ -114,7 +115,7 @@ def warnings(suite: Suite, tools: Mapping[str, frozenset[str]], *, live: bool) -
     """
     found: list[str] = []
     for case in suite.cases:
-        expect, offered = case.expect, tools.get(case.id, frozenset())
+        expect, offered = case.expect, tools.get(case.id) or frozenset()
         asked = [*expect.tools.must_call, *expect.tools.must_not_call, *expect.tools.max_calls]
         asked += [entry.tool for entry in expect.arguments]
         found += [
@@ -123,6 +124,13 @@ def warnings(suite: Suite, tools: Mapping[str, frozenset[str]], *, live: bool) -
             for name in dict.fromkeys(asked)
             if name != "*" and offered and name not in offered
         ]
+    blind = [case.id for case in suite.cases if tools.get(case.id, frozenset()) is None]
+    if blind:
+        found.append(
+            f"the target of {suite.agent} shows no agent (case {blind[0]!r}), so its tool calls cannot be "
+            "recorded: checks of tools, arguments and skills will be errors. Return a strands Agent, or a "
+            "graph of them"
+        )
     if live and not suite.model.startswith("scripted:") and (suite.judge or "").startswith("scripted:"):
         found.append(
             f"judge {suite.judge} is a script: its ratings are canned, whatever {suite.model} answers"

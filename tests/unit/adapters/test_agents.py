@@ -10,6 +10,7 @@ import pytest
 from strands import Agent, tool
 from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.multiagent import GraphBuilder, Swarm
+from strands.vended_plugins.skills import AgentSkills, Skill
 
 from makers import (
     TinyModel,
@@ -534,3 +535,42 @@ async def test_a_close_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch
 
     trial = await played(lambda m, _: Target(plain(m), close=hangs), said("done"))
     assert trial.output == "done"
+
+
+# --- what can be seen of it ---
+
+
+class _Opaque:
+    """A target that asks its model and shows no agent."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    async def invoke_async(self, text: str) -> str:
+        return str(await plain(self._model).invoke_async(text))
+
+
+async def test_a_target_that_shows_no_agent_leaves_no_trajectory() -> None:
+    """That no call was seen must not be read as "no call was made"."""
+    trial = await played(lambda model, _: _Opaque(model), said("42"))
+
+    assert trial.ending is Ending.COMPLETED
+    assert (trial.tools_offered, trial.recorded) == (None, False)
+
+
+async def test_an_agent_that_calls_nothing_has_a_trajectory() -> None:
+    """Its silence is recorded."""
+    trial = await played(lambda model, _: plain(model), said("42"))
+
+    assert (trial.tools_offered, trial.recorded) == ((), True)
+
+
+async def test_skills_on_offer_are_shown_with_their_instructions() -> None:
+    """An edited SKILL.md is another agent; the SDK tells the model of it only when it is loaded."""
+    skill = Skill(name="visa", description="Visa letters", instructions="Ask for the passport.")
+
+    target = await built(lambda model, _: plain(model, plugins=[AgentSkills(skills=[skill])]))
+
+    assert list(target.skills) == [
+        {"name": "visa", "description": "Visa letters", "instructions": "Ask for the passport."}
+    ]

@@ -12,7 +12,7 @@ from strands.types.exceptions import ContextWindowOverflowException
 from strands_evals.evaluators.helpfulness_evaluator import HelpfulnessRating
 
 from nightgate.adapters.failures import ScriptedFailure, classify
-from nightgate.adapters.scripted import ScriptedModel
+from nightgate.adapters.scripted import ScriptedModel, shown_text
 from nightgate.calls import Outcome, Role, Scope, scoped
 from nightgate.cases.scripts import load_script
 from nightgate.errors import ModelCallError
@@ -374,3 +374,87 @@ async def test_a_try_that_fails_costs_nothing_or_nobody_knows(
 async def test_a_script_that_has_run_out_costs_nothing(play) -> None:
     """It has nothing to send; the call itself says so."""
     assert play("replies: {b: [{say: x}]}").expected_usage(a_scope()) == Usage()
+
+
+# --- judgements that depend on what the judge is shown ---
+
+LOOKING = """\
+judgements:
+  J:
+    a:
+      first_match:
+        - {sees: "más reciente", raw: bad, usage: {output: 2}}
+        - {sees: "it's over", raw: over}
+        - {sees: "<<ANSWER .*refuse", raw: refused}
+    b: {first_match: [{sees: slow, raise: throttled, times: 1, raw: late}, {raw: fine}]}
+    same: {first_match: [{sees: x, raw: y, usage: {output: 2}}, {raw: z, usage: {output: 2}}]}
+"""
+
+
+async def judge(model: ScriptedModel, scope: Scope, *texts: str) -> str:
+    messages = [{"role": "user", "content": [{"text": text} for text in texts]}]
+    with scoped(scope):
+        return text_of([event async for event in model.stream(messages)])
+
+
+def judging(case_id: str) -> Scope:
+    return a_scope(case_id, role=Role.JUDGE, evaluator="J")
+
+
+@pytest.mark.parametrize(
+    ("texts", "raw"),
+    [
+        (("La MAS\n RECIENTE es",), "bad"),
+        (("one", "La ma\u0301s reciente"), "bad"),
+        (("It’s over",), "over"),
+        (("<<QUERY 1>>\nrefuse\n<<END QUERY 1>>", "<<ANSWER 1>>\nI refuse\n<<END ANSWER 1>>"), "refused"),
+    ],
+)
+async def test_a_judgement_goes_by_what_the_judge_is_shown(play, texts: tuple[str, ...], raw: str) -> None:
+    """Case, accents, typography and line ends make no difference, as in a check."""
+    assert await judge(play(LOOKING), judging("a"), *texts) == raw
+
+
+async def test_each_call_looks_anew(play) -> None:
+    """A judge that is asked again, or about something else, is answered by what it is shown then."""
+    model, scope = play(LOOKING), judging("b")
+    said = [await judge(model, scope, text) for text in ("one", "two", "three")]
+    assert said == ["fine"] * 3
+
+
+async def test_a_failing_entry_meets_its_retry(play) -> None:
+    """`times` counts on the entry that plays."""
+    model, scope = play(LOOKING), judging("b")
+    with pytest.raises(ScriptedFailure):
+        await judge(model, scope, "slow")
+    assert await judge(model, scope, "slow") == "late"
+
+
+async def test_no_fitting_entry_is_exhausted_and_says_so(play) -> None:
+    """Silence would read as a verdict."""
+    with pytest.raises(
+        ModelCallError, match=r"3 first_match entries, and none fits what the judge"
+    ) as caught:
+        await judge(play(LOOKING), judging("a"), "<<QUERY 1>>\nrefuse\n<<END QUERY 1>>")
+    assert caught.value.kind == "exhausted"
+
+
+def test_what_is_shown_are_texts_and_tool_results_but_not_the_models_own_words() -> None:
+    """What a judge said in its first try must not decide its second."""
+    messages = [
+        {"role": "user", "content": [{"text": "a"}, {"cachePoint": {"type": "default"}}]},
+        {"role": "assistant", "content": [{"text": "mine"}, {"toolUse": {"name": "t", "input": {}}}]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "1", "content": [{"text": "b"}, {"json": {"k": "ñ"}}]}}],
+        },
+    ]
+    assert shown_text(messages) == 'a\nb\n{"k":"ñ"}'
+
+
+def test_tokens_that_depend_on_what_is_shown_are_unknown_before_the_call(play) -> None:
+    """A cap then holds the dearest that it knows of."""
+    model = play(LOOKING)
+    assert model.expected_usage(judging("a")) is None
+    assert model.expected_usage(judging("same")) == Usage(output=2)
+    assert model.expected_usage(judging("b")) == Usage()

@@ -124,6 +124,41 @@ def test_what_was_probably_not_meant_is_reported(
     assert message in _lint(write_suite(files))
 
 
+JUDGED = """\
+cases:
+  - {id: one, input: The first one?, expect: {judge: [{id: order, criterion: Is the oldest named?}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("entries", "messages"),
+    [
+        ("{sees: newest, fields: worst}, {fields: best}", []),
+        ("{sees: '<<ANSWER .*oldest', fields: best}, {fields: worst}", []),
+        ("{sees: newest, fields: worst}", ["has no entry without sees; what fits none"]),
+        (
+            "{sees: n, fields: worst}, {sees: n, fields: best}, {fields: best}",
+            ["sees 'n' is there 2 times; only the first plays", "the criterion of case", "the input of case"],
+        ),
+        ("{sees: OLDEST, fields: worst}, {fields: best}", ["the criterion of case 'one' holds what"]),
+        ("{sees: first, fields: worst}, {fields: best}", ["the input of case 'one' holds what"]),
+    ],
+)
+def test_a_judgement_that_does_not_look_as_it_was_meant_is_reported(
+    write_suite: Write, entries: str, messages: list[str]
+) -> None:
+    """The judge is shown the query and the criterion too: a pattern of theirs always fits."""
+    script = "replies: {'*': [{say: x}]}\njudgements: {'Criterion:order': {'*': {first_match: [%s]}}}"
+    suite = f"{HEAD}judge: scripted:good\n"
+
+    found = _lint(
+        write_suite({"suite.yaml": suite, "cases.yaml": JUDGED, "scripts/good.yaml": script % entries})
+    )
+
+    assert all(message in found for message in messages)
+    assert bool(found) == bool(messages), found
+
+
 def test_a_quarantine_that_is_over_is_reported_with_its_owner(write_suite: Write) -> None:
     """It would keep a case out of the gate for ever."""
     case = "{id: one, input: x, expect: {cites: []}, quarantine: {owner: ana, reason: r, until: 2026-11-29}}"

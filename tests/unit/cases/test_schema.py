@@ -42,6 +42,10 @@ def test_the_sample_suites_fit_the_schema() -> None:
         {"cases": [{"id": "a", "input": "x", "path": "y"}]},
         {"replies": {"a": [{"sya": "x"}]}},
         {"replies": {"a": {"say": "x"}}},
+        {"judgements": {"J": {"a": {"first_match": []}}}},
+        {"judgements": {"J": {"a": {"sees": "x", "raw": "y"}}}},
+        {"judgements": {"J": {"a": {"first_match": [{"raw": "y"}], "delay_s": 1}}}},
+        {"replies": {"a": {"first_match": [{"say": "y"}]}}},
     ],
 )
 def test_what_the_loader_refuses_by_shape_the_schema_underlines(document: dict[str, Any]) -> None:
@@ -56,6 +60,8 @@ def test_what_the_loader_refuses_by_shape_the_schema_underlines(document: dict[s
         {"suite": "s", "agent": "a:b", "model": "scripted:x", "evaluators": {"CitesSource": None}},
         {"replies": {"a": [{"say": True}, {"call": [{"t": {}}, {"u": "text"}]}]}},
         {"judgements": {"J": {"*": {"fields": "best"}, "a": {"trials": [{"raw": "x"}, [{"raw": "y"}]]}}}},
+        {"judgements": {"J": {"a": {"first_match": [{"sees": 1, "raw": True}, {"fields": "best"}]}}}},
+        {"judgements": {"J": {"a": {"trials": [{"first_match": [{"raw": "x"}]}, {"raw": "y"}]}}}},
     ],
 )
 def test_text_that_looks_like_something_else_is_not_underlined(document: dict[str, Any]) -> None:
@@ -68,3 +74,12 @@ def test_attributes_carry_their_docstrings() -> None:
     case = suite_schema()["$defs"]["Case"]["properties"]
 
     assert case["id"]["description"].startswith("Any text, unique in the suite")
+
+
+def test_an_entry_of_first_match_carries_the_notes_of_a_step() -> None:
+    """It is a step with one key more."""
+    choice = suite_schema()["$defs"]["Choice"]["properties"]
+
+    assert choice["delay_s"].keys() == suite_schema()["$defs"]["Step"]["properties"]["delay_s"].keys()
+    assert choice["say"]["description"].startswith("Text of the answer")
+    assert choice["sees"]["description"].startswith("Pattern looked for")

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nightgate.cases import Script, SuiteError, load_script
+from nightgate.cases import Choice, Playlist, Script, SuiteError, load_script
 
 CONTRACT = """\
 replies:                       # by case id; "*" is the default
@@ -204,3 +207,96 @@ def test_wrong_shapes_of_a_script_are_named(tmp_path: Path, text: str, message: 
 def test_all_problems_of_a_script_are_listed_at_once(tmp_path: Path) -> None:
     """One read is enough to repair it."""
     assert len(_problems(tmp_path, "replies:\n  a: [{sya: 1}, {say: x, times: 1}]\n  b: text\n")) == 3
+
+
+# --- judgements that depend on what the judge is shown ---
+
+CHOOSING = """\
+judgements:
+  J:
+    a: {first_match: [{sees: newest, fields: worst}, {sees: "oldest|first", raw: x}, {fields: best}]}
+    b: {trials: [{first_match: [{sees: x, raw: y}]}, {fields: best}]}
+"""
+
+
+def _judged(script: Script, case_id: str, trial: int = 0) -> Playlist:
+    playlist = script.steps(role="judge", case_id=case_id, trial=trial, evaluator="J")
+    assert playlist is not None
+    return playlist
+
+
+@pytest.mark.parametrize(
+    ("shown", "played"), [("the newest first", 0), ("the first", 1), ("none", 2), ("newest, oldest", 0)]
+)
+def test_the_first_entry_whose_pattern_is_found_plays(tmp_path: Path, shown: str, played: int) -> None:
+    """A judge's script that tells good answers from bad ones serves every script of the agent."""
+    playlist = _judged(_load(tmp_path, CHOOSING), "a")
+
+    chosen = playlist.chosen(lambda pattern: re.search(pattern, shown) is not None)
+
+    assert chosen is not None
+    assert chosen.at(0) is chosen.at(9) is playlist.choices[played]
+
+
+def test_an_entry_of_trials_may_look_and_nothing_plays_when_none_fits(tmp_path: Path) -> None:
+    """None is for the player to report; nothing is made up."""
+    script = _load(tmp_path, CHOOSING)
+
+    assert _judged(script, "b", 0).chosen(lambda _: False) is None
+    assert _judged(script, "b", 1).chosen(lambda _: False) is _judged(script, "b", 1)
+
+
+@given(st.lists(st.booleans(), max_size=6))
+def test_what_plays_is_the_first_that_fits_and_the_last_without_a_pattern(fits: list[bool]) -> None:
+    """For any outcome of the patterns."""
+    choices = [Choice(sees=str(i), say=str(i)) for i in range(len(fits))]
+    playlist = Playlist(steps=(), choices=(*choices, Choice(say="else")))
+
+    chosen = playlist.chosen(lambda pattern: fits[int(pattern)])
+
+    assert chosen is not None
+    assert chosen.steps[0].say == (str(fits.index(True)) if True in fits else "else")
+
+
+@pytest.mark.parametrize(
+    ("judgement", "message"),
+    [
+        ("{first_match: []}", "3: judgements.J.a.first_match: must be a list such as"),
+        ("{first_match: {sees: x, raw: y}}", "3: judgements.J.a.first_match: must be a list such as"),
+        ("{first_match: [{sees: '(', raw: y}]}", "first_match[0]: sees: '(' is no regular expression"),
+        ("{first_match: [{sees: ' ', raw: y}]}", "first_match[0]: sees: must not be blank"),
+        ("{first_match: [{sees: , raw: y}]}", "first_match[0]: sees: nothing is written here"),
+        ("{first_match: [{sees: x}]}", "first_match[0]: does nothing"),
+        ("{first_match: [{seees: x, raw: y}]}", "unknown key 'seees'; did you mean 'sees'?"),
+        ("{first_match: [{raw: x}, {sees: x, raw: y}]}", "first_match[0]: without sees it always fits"),
+        ("{first_match: [text]}", "first_match[0]: must be a mapping, not text 'text'"),
+        ("{first_match: [{raw: y}], delay_s: 1}", "unknown key 'delay_s' beside first_match"),
+        ("{sees: x, raw: y}", "judgements.J.a: sees has no effect here; a judgement that depends on"),
+        ("[{sees: x, raw: y}]", "judgements.J.a[0]: sees has no effect here"),
+        ("[{first_match: [{raw: y}]}]", "judgements.J.a[0]: first_match has no effect here"),
+        ("{trials: [{first_match: []}]}", "judgements.J.a.trials[0].first_match: must be a list"),
+    ],
+)
+def test_wrong_forms_of_first_match_are_named(tmp_path: Path, judgement: str, message: str) -> None:
+    """One problem each, with its place."""
+    (problem,) = _problems(tmp_path, f"judgements:\n  J:\n    a: {judgement}\n")
+
+    assert message in problem
+    assert problem.startswith("3: ")
+
+
+@pytest.mark.parametrize("replies", ["{first_match: [{say: x}]}", "[{sees: x, say: y}]"])
+def test_replies_do_not_look(tmp_path: Path, replies: str) -> None:
+    """What an agent says is decided by the script alone, so that a run is the same every time."""
+    (problem,) = _problems(tmp_path, f"replies:\n  a: {replies}\n")
+
+    assert "must be a list of steps" in problem or "sees has no effect here" in problem
+
+
+def test_an_entry_without_a_pattern_before_others_is_found_at_its_own_line(tmp_path: Path) -> None:
+    """The entries after it would never play."""
+    text = "judgements:\n  J:\n    a:\n      first_match:\n        - raw: x\n        - {sees: x, raw: y}\n"
+
+    (problem,) = _problems(tmp_path, text)
+
+    assert problem.startswith("5: ")

@@ -114,6 +114,11 @@ def test_folded_dashes_in_a_set_are_no_set_difference() -> None:
     assert meets("[0-9–—]+x", "3—x")
 
 
+def test_a_range_that_folding_would_turn_round_still_compiles() -> None:
+    """``[a-É]`` passes ``check`` as it is written; the run must not fall over it."""
+    assert meets("[a-É]+", "abc")
+
+
 def test_an_exact_pattern_minds_case() -> None:
     """``exact: true`` is NFC only, for patterns too."""
     assert fold_pattern("Id-7", exact=True).search("Id-7")

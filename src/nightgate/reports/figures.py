@@ -1,0 +1,107 @@
+"""Figures of a summary in words that more than one report uses: coverage, money, what to run next.
+
+Owns their wording. Reads parts of a summary document; knows neither terminal nor markup, so whoever
+prints text from agents or case files says how it is quoted.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nightgate.reports.text import plain
+
+_UNJUDGED = ("not_applicable", "error", "skipped")
+_MOST_REASONS = 3
+_MOST_REASON = 160
+
+
+def percent(share: float) -> str:
+    """Whole percents, but never 100% for less than all nor 0% for more than nothing."""
+    whole = f"{share:.0%}"
+    return f"{share:.2%}" if (whole == "100%" and share < 1) or (whole == "0%" and share > 0) else whole
+
+
+def coverage(evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain) -> str:
+    """What of an evaluator's planned cells was judged, and why the rest was not.
+
+    Args:
+        evaluator: Its entry in the summary.
+        quote: Makes a text from an agent, a judge or a case file safe where the line is going to stand.
+
+    >>> hole = {"status": "error", "blame": "judge", "count": 1, "reason": "no JSON", "cases": ["a"]}
+    >>> counts = {"planned": 3, "judged": 2, "measured": 0, "not_applicable": 0, "error": 1, "skipped": 0}
+    >>> coverage({**counts, "required_not_applicable": 0, "holes": [hole]})
+    'judged 2 of 3: 1 error (judge: no JSON)'
+    """
+    measured = f", measured {evaluator['measured']}" if evaluator["measured"] else ""
+    parts = []
+    for status in _UNJUDGED:
+        count = evaluator[status]
+        if count:
+            why = "; ".join(_reasons([h for h in evaluator["holes"] if h["status"] == status], count, quote))
+            parts.append(f"{count} {status.replace('_', ' ')}" + (f" ({why})" if why else ""))
+    if required := evaluator["required_not_applicable"]:
+        parts.append(f"{required} of them required, so counted as failed")
+    return f"judged {evaluator['judged']} of {evaluator['planned']}{measured}" + (
+        f": {', '.join(parts)}" if parts else ""
+    )
+
+
+def _reasons(holes: Sequence[Mapping[str, Any]], total: int, quote: Callable[[str], str]) -> Iterator[str]:
+    for hole in holes[:_MOST_REASONS]:
+        blame = f"{hole['blame']}: " if hole["blame"] else ""
+        times = f" x{hole['count']}" if hole["count"] < total else ""
+        yield f"{blame}{quote(plain(hole['reason'], _MOST_REASON))}{times}"
+    if len(holes) > _MOST_REASONS:
+        yield f"{len(holes) - _MOST_REASONS} more reasons"
+
+
+def money(summary: Mapping[str, Any]) -> str:
+    """What was spent, by role; an unknown price is said, and never 0."""
+    cost, calls = summary["cost_usd"], summary["calls"]
+    parts = [
+        f"{role} {_usd(cost[role], cost['at_least'][role])}"
+        for role in ("agent", "judge", "user")
+        if cost[role] is None or cost[role] or role != "user"
+    ]
+    retried = f", {calls['retries']} retried" if calls["retries"] else ""
+    unpriced = f", {cost['unpriced_calls']} of unknown cost" if cost["unpriced_calls"] else ""
+    total = _usd(cost["total"], cost["at_least"]["total"])
+    return f"{', '.join(parts)}, total {total} ({calls['total']} calls{retried}{unpriced})"
+
+
+def _usd(amount: float | None, at_least: float) -> str:
+    if amount is None:
+        return f"unknown (at least ${at_least:.4f})"
+    return f"${amount:.4f}"
+
+
+def next_command(summary: Mapping[str, Any], *, suite: str = "SUITE", store: str | None = None) -> str:
+    """The command to go on with, ready for a shell.
+
+    Args:
+        summary: The summary document.
+        suite: The suite's path.
+        store: The store, where it is not the default one.
+    """
+    where = f" --store {shlex.quote(store)}" if store else ""
+    return _next(summary, shlex.quote(suite)) + where
+
+
+def _next(summary: Mapping[str, Any], suite: str) -> str:
+    model = f" --model {shlex.quote(str(summary['model']))}"
+    if not summary["complete"]:
+        more = ""
+        if summary["stopped"] == "budget":
+            more = f" --budget-usd {2 * (summary['budget_usd'] or 0.5):g}"
+        return f"nightgate run {suite} --resume {summary['run_id']}{more}"
+    if summary["exit_code"] == 0:
+        return f"nightgate runs {summary['suite']}"
+    failed = [case for evaluator in summary["evaluators"] for case in evaluator["failed_cases"]]
+    if failed:
+        # A glob means its own text too, so that any id can be named here.
+        return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{model}"
+    # Plays and judges again what broke, and keeps the rest.
+    return f"nightgate run {suite} --reuse {summary['run_id']}{model}"

@@ -1,0 +1,41 @@
+"""From stored rows to figures: counts, coverage, families, skill evidence, money.
+
+``tallies`` counts cells, ``coverage`` says why cells were not judged, ``skills`` what of skills was
+seen, ``ledger`` adds up calls, ``views`` makes parts of the summary document of them. Knows no
+threshold decision, no store and no terminal.
+"""
+
+from nightgate.summaries.coverage import Hole, Holes
+from nightgate.summaries.families import families, family_details
+from nightgate.summaries.ledger import NANO, Ledger
+from nightgate.summaries.skills import SkillEvidence
+from nightgate.summaries.tallies import Tallies, Tally, tally
+from nightgate.summaries.views import (
+    SUMMARY_SCHEMA,
+    Summary,
+    case_counts,
+    cell_counts,
+    flaky,
+    layers,
+    trial_counts,
+)
+
+__all__ = [
+    "NANO",
+    "SUMMARY_SCHEMA",
+    "Hole",
+    "Holes",
+    "Ledger",
+    "SkillEvidence",
+    "Summary",
+    "Tallies",
+    "Tally",
+    "case_counts",
+    "cell_counts",
+    "families",
+    "family_details",
+    "flaky",
+    "layers",
+    "tally",
+    "trial_counts",
+]
