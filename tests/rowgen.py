@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nightgate.calls import Call, Outcome, Role
 from nightgate.rows.records import CallStart
 from nightgate.scores import Blame, Cell, Score, Status
+from nightgate.talks import EndReason, SimulatorNotes, Talk, TurnNote
 from nightgate.trials import Ending, ToolCall, Trial, TrialKey, Usage
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -47,6 +48,38 @@ USAGES = whole(Usage, input=WIDE, output=WIDE, cache_read=WIDE, cache_write=WIDE
 TOOL_CALLS = whole(
     ToolCall, name=TEXT, arguments=JSON, result=OPTIONAL_TEXT, status=OPTIONAL_TEXT, call_id=TEXT
 )
+NAMES = st.lists(TEXT, max_size=2)
+TURNS = whole(
+    TurnNote,
+    turn=SMALL,
+    user=TEXT,
+    agent=TEXT,
+    tool_calls=SMALL,
+    given=NAMES,
+    asked=NAMES,
+    re_asked=NAMES,
+    success=st.booleans(),
+    forbidden=st.booleans(),
+)
+SIMULATORS = whole(
+    SimulatorNotes,
+    leaks=SMALL,
+    regenerations=SMALL,
+    repeats=SMALL,
+    cuts=SMALL,
+    faults=NAMES,
+    tokens=st.dictionaries(st.sampled_from(["input", "output"]), WIDE),
+    cost_nanousd=st.none() | WIDE,
+    calls=SMALL,
+)
+TALKS = whole(
+    Talk,
+    end_reason=st.none() | st.sampled_from(EndReason),
+    turns=st.lists(TURNS, max_size=3),
+    attempts=SMALL,
+    simulator=SIMULATORS,
+    transport=st.booleans(),
+)
 KEYS = whole(TrialKey, run_id=IDS, suite=IDS, case_id=TEXT, trial=SMALL)
 TRIALS = whole(
     Trial,
@@ -74,6 +107,7 @@ TRIALS = whole(
     end_reason=OPTIONAL_TEXT,
     end_turn=st.none() | SMALL,
     user_turns=st.none() | SMALL,
+    conversation=st.none() | TALKS,
     started_at=MOMENTS,
     ended_at=MOMENTS,
 )

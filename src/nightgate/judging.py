@@ -68,7 +68,8 @@ def unjudged(
         else:
             status, blame = Status.FAIL, Blame.AGENT
     elif trial.ending is Ending.SIMULATOR_ERROR:
-        status, blame = Status.ERROR, Blame.SIMULATOR
+        transport = trial.conversation is not None and trial.conversation.transport
+        status, blame = Status.ERROR, Blame.INFRA if transport else Blame.SIMULATOR
     elif trial.ending is Ending.INFRA_ERROR:
         status, blame = Status.ERROR, Blame.INFRA
     else:

@@ -106,6 +106,22 @@ class JudgeModel(Protocol):
         """One call; returns the reply's text as it came."""
 
 
+class UserModel(Protocol):
+    """The simulated user's model: what was said so far in, its next message out."""
+
+    @property
+    def spec(self) -> str:
+        """The spec text, without credentials."""
+
+    async def say(self, system: str, messages: Sequence[Mapping[str, Any]]) -> str:
+        """One call; returns the reply's text as it came.
+
+        Raises:
+            ModelCallError: After all retries.
+            BudgetError: Before a call that could pass the cap.
+        """
+
+
 class Models(Protocol):
     """All models of a run, metered: one ledger, one retry policy, one budget."""
 
@@ -114,6 +130,9 @@ class Models(Protocol):
 
     def judge(self, spec: str) -> JudgeModel:
         """The same, with the judge's fingerprint."""
+
+    def user(self, spec: str) -> UserModel:
+        """The simulated user of a spec."""
 
     async def settle(self) -> None:
         """Wait (bounded) for calls whose trial is over, so that what they cost is known."""

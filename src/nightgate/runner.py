@@ -23,7 +23,7 @@ from nightgate.evaluators.registry import Registered
 from nightgate.judging import judge
 from nightgate.plans import Plan, PlannedCase, Shard
 from nightgate.playing import play
-from nightgate.ports import AgentFactory, Models
+from nightgate.ports import AgentFactory, Models, UserModel
 from nightgate.recorder import Recorder
 from nightgate.scores import Cell
 from nightgate.trials import Trial
@@ -208,10 +208,18 @@ class _ShardRun:
                 factory=shop.factory,
                 model=shop.models.build(shop.plan.model, Role.AGENT),
                 attempt=1 + self.done.plays.get((case_id, number), 0),
+                user=self._user(case_id),
             )
         except BudgetError:
             shop.stop("budget")
             return None
+
+    def _user(self, case_id: str) -> UserModel | None:
+        """The simulated user, for a case that has a conversation."""
+        spec = self.shop.plan.user
+        if self.cases[case_id].persona is None or spec is None:
+            return None
+        return self.shop.models.user(spec)
 
     def _missing(self, trial: Trial, *, quick: bool) -> Iterator[str]:
         """Planned evaluators of a trial without a finding: the quick ones of ours, or all others."""

@@ -2,7 +2,7 @@
 
 Owns the meaning of an ending and the shape of a trial's record. Knows no agent framework, no
 evaluator and no store: the runner fills a ``Trial``, evaluators read it, ``rows`` stores it.
-Imports the standard library only.
+Imports ``talks`` and the standard library only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from nightgate.talks import Talk
 
 
 class Ending(StrEnum):
@@ -144,6 +146,8 @@ class Trial:
     """Conversations only: goal_met, user_satisfied, user_abandoned, turn_limit or stalled."""
     end_turn: int | None = None
     user_turns: int | None = None
+    conversation: Talk | None = None
+    """Conversations only: turns, what was asked and given, what the simulator did."""
     started_at: datetime | None = None
     ended_at: datetime | None = None
 

@@ -94,6 +94,10 @@ class ModelHub:
         """The pinned judge."""
         return MeteredJudge(self.build(spec, Role.JUDGE), model_identity(spec, self._dirs))
 
+    def user(self, spec: str) -> MeteredUser:
+        """The simulated user."""
+        return MeteredUser(self.build(spec, Role.USER))
+
     def priced(self, spec: str, role: Role) -> bool:
         """Whether a call of this model has a known price."""
         return self.build(spec, role).wire.price is not None
@@ -132,14 +136,33 @@ class MeteredJudge:
 
     async def ask(self, system: str, prompt: str) -> str:
         """One call; the reply's text as it came."""
-        messages = [{"role": "user", "content": [{"text": prompt}]}]
-        pieces: list[str] = []
-        async for event in self._model.stream(messages, None, system):
-            if isinstance(event, dict) and "contentBlockDelta" in event:
-                piece = event["contentBlockDelta"].get("delta", {}).get("text")
-                if isinstance(piece, str):
-                    pieces.append(piece)
-        return "".join(pieces)
+        return await _text(self._model, system, [{"role": "user", "content": [{"text": prompt}]}])
+
+
+class MeteredUser:
+    """A metered model that plays a user."""
+
+    def __init__(self, model: MeteredModel) -> None:
+        self._model = model
+
+    @property
+    def spec(self) -> str:
+        """The spec text, without credentials."""
+        return self._model.wire.spec
+
+    async def say(self, system: str, messages: Sequence[Mapping[str, Any]]) -> str:
+        """One call; the reply's text as it came."""
+        return await _text(self._model, system, list(messages))
+
+
+async def _text(model: MeteredModel, system: str, messages: list[Any]) -> str:
+    pieces: list[str] = []
+    async for event in model.stream(messages, None, system):
+        if isinstance(event, dict) and "contentBlockDelta" in event:
+            piece = event["contentBlockDelta"].get("delta", {}).get("text")
+            if isinstance(piece, str):
+                pieces.append(piece)
+    return "".join(pieces)
 
 
 def split_own(spec: ModelSpec) -> tuple[ModelSpec, Mapping[str, Any]]:

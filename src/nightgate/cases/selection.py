@@ -5,12 +5,16 @@ Owns what the filters of the command line mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from nightgate.cases.asks import matches
-from nightgate.cases.models import Case, Suite
+from nightgate.cases.models import Case, Layer, Stage, Suite
 from nightgate.cases.problems import nearest
 from nightgate.errors import InputError
+
+_FIXED: Mapping[str, tuple[str, ...]] = {"layer": get_args(Layer), "stage": get_args(Stage)}
+"""Filters over few and fixed values: beside one that a suite has, a known other one is no slip."""
 
 
 def select(
@@ -34,6 +38,7 @@ def select(
 
     Raises:
         InputError: If a value matches no case, with the nearest that would, or if all together do.
+            Of several layers (or stages) one is enough, so that one command fits several suites.
     """
     filters: list[tuple[str, Sequence[str], list[str]]] = [
         ("case", case_globs, [case.id for case in suite.cases]),
@@ -42,7 +47,10 @@ def select(
         ("stage", stages, sorted({case.stage for case in suite.cases})),
     ]
     given = [(name, value, known) for name, wanted, known in filters for value in wanted]
+    had = {name for name, value, known in given if name in _FIXED and value in known}
     for name, value, known in given:
+        if name in had and value in _FIXED[name]:
+            continue
         if not any(matches(item, value) if name == "case" else item == value for item in known):
             hint = _hint(name, value, known)
             raise InputError(f"{suite.file}: --{name} {value!r} matches no case{hint}")

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
 from nightgate.errors import InputError
+
+_STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+_STEP_TAKES = 1_000_000
+"""Bytes: GitHub drops the summary of a step whose file has more than 1 MiB."""
 
 
 def people(json_path: str | None) -> TextIO:
@@ -71,3 +77,27 @@ def check_writable(*paths: str | None) -> None:
         except OSError as error:
             msg = f"{path}: cannot be written: {error.strerror or error}"
             raise InputError(msg) from error
+
+
+def append_step_summary(document: Callable[[int], str]) -> None:
+    """Append Markdown to the file that GitHub shows with a step, when the variable names one.
+
+    Trouble is a warning on stderr: it must not hide the verdict of a run that was paid for.
+
+    Args:
+        document: Makes the text, given the bytes that it may have.
+    """
+    path = os.environ.get(_STEP_SUMMARY)
+    if not path:
+        return
+    try:
+        file = Path(path)
+        there = file.stat().st_size if file.exists() else 0
+        text = document(max(0, _STEP_TAKES - there))
+        if not text:
+            print(f"warning: {_STEP_SUMMARY} {path}: is full, nothing was added", file=sys.stderr)
+            return
+        with file.open("ab") as out:
+            out.write((f"\n{text}" if there else text).encode("utf-8", "replace"))
+    except OSError as error:
+        print(f"warning: {_STEP_SUMMARY} {path}: cannot be written: {error.strerror}", file=sys.stderr)

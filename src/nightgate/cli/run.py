@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nightgate.cli.output import check_writable, people, users_prints_aside, write_json, write_text
+from nightgate.cli.output import (
+    append_step_summary,
+    check_writable,
+    people,
+    users_prints_aside,
+    write_json,
+    write_text,
+)
 from nightgate.errors import ExitCode, InputError
 from nightgate.requests import DEFAULT_STORE, RunRequest
 
@@ -81,22 +88,45 @@ async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> 
             show(summaries[-1], request, args.json)
             if summaries[-1]["exit_code"] == ExitCode.INTERRUPTED:
                 break
-    return conclude(summaries, args, several=len(requests) > 1)
+    return conclude(summaries, requests[: len(summaries)], args, several=len(requests) > 1)
 
 
 def show(summary: dict[str, Any], request: RunRequest, json_path: str | None) -> None:
     """Print the end of a run for people."""
     from nightgate.reports.terminal import render
 
-    store = request.store if request.store != DEFAULT_STORE else None
-    print(render(summary, suite=request.suite, store=store), file=people(json_path))
+    print(render(summary, suite=request.suite, store=_named_store(request)), file=people(json_path))
 
 
-def conclude(summaries: Sequence[dict[str, Any]], args: argparse.Namespace, *, several: bool) -> int:
-    """Write the machine-readable outputs and give the exit code."""
+def _named_store(request: RunRequest) -> str | None:
+    """The store as a command has to name it; None for the default one."""
+    return request.store if request.store != DEFAULT_STORE else None
+
+
+def conclude(
+    summaries: Sequence[dict[str, Any]],
+    requests: Sequence[RunRequest],
+    args: argparse.Namespace,
+    *,
+    several: bool,
+) -> int:
+    """Write the outputs that others read and give the exit code.
+
+    Args:
+        summaries: One a request, in their order.
+        requests: Those that were run.
+        args: The command's flags.
+        several: Whether the JSON holds a list of runs, also when it is of one.
+    """
     from nightgate.reports.junit import junit
+    from nightgate.reports.markdown import LIMIT_BYTES, markdown
     from nightgate.steps.reporting import combined
 
+    def document(room: int) -> str:
+        suites, store = [request.suite for request in requests], _named_store(requests[0])
+        return markdown(summaries, suites=suites, store=store, limit=min(room, LIMIT_BYTES))
+
+    append_step_summary(document)
     whole = combined(summaries)
     write_json(whole if several else summaries[0], args.json)
     if args.junit:
@@ -138,7 +168,7 @@ def through_prefect(
             show(summary, request, args.json)
         else:
             print(f"{summary['suite']}: {summary['findings'][0]['text']}", file=people(args.json))
-    return conclude(summaries, args, several=several)
+    return conclude(summaries, requests, args, several=several)
 
 
 async def _stored(named: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ class ArgumentPolicy:
     """Pass if for every entry one call of its tool carries the wanted arguments."""
 
     name: ClassVar[str] = "ArgumentPolicy"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs_trajectory: ClassVar[bool] = True
 
     def evaluate(self, trial: Trial, case: Case) -> Score:

@@ -146,7 +146,8 @@ def read_reply(raw: str, *, shown: str = "") -> tuple[str | None, str, str]:
 
 
 _SEPARATOR = re.compile(r"[\s_-]+")
-_BLANKS = re.compile(r"\s+")
+_ASIDE = re.compile(r"[\s\\]+")
+"""Blanks, and the escapes of an object that stood inside another one's text: a copy is known without."""
 _OPENING = re.compile(r"^[^\S\n]*(?:```[\w-]*[^\S\n]*)?(?=\{)", re.MULTILINE)
 
 
@@ -159,7 +160,7 @@ def _only_object(raw: str, shown: str) -> tuple[dict[str, Any] | None, str]:
     """
     objects: list[dict[str, Any]] = []
     text, position = _thought_over(raw.lstrip("\ufeff")), 0
-    data = _BLANKS.sub("", shown)
+    data = _ASIDE.sub("", shown)
     while opening := _OPENING.search(text, position):
         start = opening.end()
         try:
@@ -170,7 +171,7 @@ def _only_object(raw: str, shown: str) -> tuple[dict[str, Any] | None, str]:
                 value, position = _DECODER.raw_decode(text)
             except (ValueError, RecursionError):
                 return None, "its JSON object is torn or no JSON"
-        if _BLANKS.sub("", text[start:position]) in data:
+        if _ASIDE.sub("", text[start:position]) in data:
             return None, "its JSON object is copied from what the judge was shown"
         objects.append(value)
     if not objects:

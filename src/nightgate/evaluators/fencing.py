@@ -91,8 +91,10 @@ def _json(value: Any) -> str:
     """Arguments as they arrived; what is no JSON as Python shows it."""
     try:
         return visible(json.dumps(value, ensure_ascii=False, default=repr))
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError):
         return visible(repr(value))
+    except RecursionError:
+        return "(nested too deep to be shown)"
 
 
 def _result(call: ToolCall) -> str:

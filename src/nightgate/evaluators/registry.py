@@ -18,6 +18,15 @@ from nightgate.errors import InputError
 from nightgate.evaluators.answer import AnswerPolicy
 from nightgate.evaluators.arguments import ArgumentPolicy
 from nightgate.evaluators.citations import CitesSource
+from nightgate.evaluators.conversation import (
+    Elicitation,
+    GoalCompletion,
+    LimitHeld,
+    PerceivedOnly,
+    ReAsks,
+    TurnEfficiency,
+    TurnsToResolve,
+)
 from nightgate.evaluators.criterion import SYSTEM, Criterion
 from nightgate.evaluators.skills import SkillPolicy
 from nightgate.evaluators.state import BlockedAsExpected, StateReached
@@ -40,6 +49,13 @@ _CODE: Mapping[str, Callable[..., Evaluator]] = {
     "StateReached": StateReached,
     "SkillPolicy": SkillPolicy,
     "BlockedAsExpected": BlockedAsExpected,
+    "GoalCompletion": GoalCompletion,
+    "LimitHeld": LimitHeld,
+    "TurnsToResolve": TurnsToResolve,
+    "TurnEfficiency": TurnEfficiency,
+    "Elicitation": Elicitation,
+    "ReAsks": ReAsks,
+    "PerceivedOnly": PerceivedOnly,
 }
 
 

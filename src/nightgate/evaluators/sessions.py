@@ -1,8 +1,9 @@
-"""A trial's message log as a Strands Evals ``Session``.
+"""A trial's message log as a Strands Evals ``Session``, and as the plain list beside it.
 
 Owns the translation that spares us a span exporter: shared exporters mix parallel trials in
 silence, and the agent's own message list loses what its window drops. One trace a user turn, with
-the tool executions and the agent invocation that the turn caused. Imports strands_evals when used.
+the tool executions and the agent invocation that the turn caused. A session cannot say that a call
+has no outcome, the list can. Imports strands_evals when used.
 """
 
 from __future__ import annotations
@@ -119,6 +120,47 @@ def _offered(trial: Trial) -> list[Any]:
         )
         for tool in trial.tools_offered or ()
     ]
+
+
+def unanswered(trial: Trial) -> bool:
+    """Whether the log ends before some call of its got a result, as it does when a person is asked."""
+    return any(answer is None for _, _, answer in exchanges(trial.messages))
+
+
+def message_list(trial: Trial) -> list[dict[str, Any]]:
+    """The log as a list of messages, the system prompt first: texts, tool uses and tool results.
+
+    Their extractors take a list as well, and read a call without a result as one whose outcome
+    nobody recorded; in a session the same call is a failed one. Calls get ids of their own, since
+    some servers give every call the same id.
+    """
+    found: list[dict[str, Any]] = []
+    if trial.system_prompt is not None:
+        found.append({"role": "system", "content": [{"text": trial.system_prompt}]})
+    calls = iter(enumerate(_calls(trial)))
+    waiting: dict[str, list[str]] = {}
+    for message in trial.messages:
+        content: list[dict[str, Any]] = []
+        for block in message["content"]:
+            if "text" in block:
+                content.append({"text": block["text"]})
+            elif "toolUse" in block:
+                number, (_, use, arguments, _) = next(calls)
+                call_id = f"call-{number}"
+                waiting.setdefault(use["toolUseId"], []).append(call_id)
+                sent = {"toolUseId": call_id, "name": use["name"], "input": _arguments(arguments)}
+                content.append({"toolUse": sent})
+            elif "toolResult" in block and waiting.get(block["toolResult"]["toolUseId"]):
+                result = block["toolResult"]
+                answer = {
+                    "toolUseId": waiting[result["toolUseId"]].pop(0),
+                    "status": result.get("status", "success"),
+                    "content": [{"text": tool_text(result)}],
+                }
+                content.append({"toolResult": answer})
+        if content:
+            found.append({"role": message["role"], "content": content})
+    return found
 
 
 def exchanges(

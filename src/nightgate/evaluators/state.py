@@ -18,7 +18,7 @@ class StateReached:
     """Pass if every dotted path of the final state holds the wanted value."""
 
     name: ClassVar[str] = "StateReached"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge the final state; a target that shows none leaves nothing to judge."""

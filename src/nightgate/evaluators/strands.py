@@ -1,8 +1,9 @@
 """Any Strands Evals evaluator as one of ours.
 
 Owns the typing of what they return: a not-applicable row carries a pass flag and a placeholder
-0.0 there, an unusable score may be NaN beside ``test_pass=True``; here it becomes the status that
-it is. Their ``Experiment`` is not used. Imports strands_evals when used.
+0.0 there, an unusable score may be NaN beside ``test_pass=True``, and a trajectory that is missing
+reads as not applicable or as a fail; here it becomes the status that it is. Their ``Experiment`` is
+not used. Imports strands_evals when used.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from nightgate.cases import Case
-from nightgate.evaluators.sessions import session
+from nightgate.evaluators.sessions import message_list, session, unanswered
 from nightgate.scores import Blame, Score, Status, fold
 from nightgate.trials import Trial
 
-ADAPTER_VERSION = 1
+ADAPTER_VERSION = 2
 """Raised when the same output of a Strands evaluator could get another status."""
+
+_ABOUT_CALLS = ("Skill", "Tool", "Trajectory")
+"""How the names of their evaluators begin that look at what was called, loaded or done."""
 
 
 class StrandsEvaluator:
@@ -38,20 +42,53 @@ class StrandsEvaluator:
     @property
     def per_call(self) -> bool:
         """Whether it asks its judge once for each tool call or loaded skill, not once for the trial."""
-        level = getattr(self._inner, "evaluation_level", None)
-        return getattr(level, "name", "") == "TOOL_LEVEL" or type(self._inner).__name__.startswith("Skill")
+        return self._level == "TOOL_LEVEL" or self._about("Skill")
+
+    @property
+    def needs_trajectory(self) -> bool:
+        """Whether it looks at calls or skills: on a trial whose calls nobody recorded it finds nothing."""
+        return self._level == "TOOL_LEVEL" or self._about(*_ABOUT_CALLS)
+
+    @property
+    def _level(self) -> str:
+        return getattr(getattr(self._inner, "evaluation_level", None), "name", "")
+
+    def _about(self, *words: str) -> bool:
+        """Whether one of their classes with such a name is in it, also under a subclass of the user's."""
+        return any(
+            base.__name__.startswith(words)
+            for base in type(self._inner).__mro__
+            if base.__module__.startswith("strands_evals.")
+        )
 
     async def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge one trial; several findings fold into one."""
-        outputs = await self._inner.evaluate_async(evaluation_data(trial, case))
-        findings = [self._typed(output) for output in outputs]
+        if self.needs_trajectory and not (trial.recorded and trial.messages):
+            # They answer "no trajectory" as not applicable, or as a fail of the agent's.
+            return self._missing("what the agent called was not recorded")
+        data = evaluation_data(trial, case)
+        if self._about("Skill") and unanswered(trial):
+            data.actual_trajectory = message_list(trial)
+        outputs = await self._inner.evaluate_async(data)
+        findings = [self._typed(output, trial) for output in outputs]
         return fold(self.name, self.version, findings, trajectory=bool(trial.messages))
 
-    def _typed(self, output: Any) -> Score:
+    def _missing(self, what: str) -> Score:
+        return Score(
+            evaluator=self.name,
+            version=self.version,
+            status=Status.ERROR,
+            blame=Blame.EVALUATOR,
+            reason=f"the trial's trajectory is missing: {what}",
+        )
+
+    def _typed(self, output: Any, trial: Trial) -> Score:
         from strands_evals.types.evaluation import NOT_APPLICABLE
 
         reason = output.reason or ""
         label = None if output.label is None else str(getattr(output.label, "value", output.label))
+        if label == NOT_APPLICABLE and not trial.messages:
+            return self._missing(reason or "no message was recorded, so there was nothing to judge")
         if label == NOT_APPLICABLE:
             return Score(
                 evaluator=self.name,

@@ -1,14 +1,20 @@
 """How JSON values are compared: ``12 == 12.0``, ``true != 1``, ``"5" != 5``, missing is not null.
 
-Owns equality and the recursive subset of contract, section 1. Knows nothing of tools or states.
+Owns equality and the recursive subset of contract, section 1. Numbers are compared exactly; texts
+and keys as they are, case and accents included, but for their Unicode form: a composed and a
+decomposed ``ñ`` are one text. Knows nothing of tools or states.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+import unicodedata
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
+
+_MISSING = object()
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -22,9 +28,11 @@ def equal(left: Any, right: Any) -> bool:
     if isinstance(left, bool) or isinstance(right, bool):
         return isinstance(left, bool) and isinstance(right, bool) and left == right
     if _number(left) and _number(right):
-        return bool(left == right)
+        return bool(_exact(left) == _exact(right))
+    if isinstance(left, str) and isinstance(right, str):
+        return _composed(left) == _composed(right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+        return _part(left, right, equal) and all(_at(left, key) is not _MISSING for key in right)
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         return len(left) == len(right) and all(map(equal, left, right))
     return type(left) is type(right) and bool(left == right)
@@ -37,23 +45,33 @@ def subset(want: Any, have: Any) -> bool:
     (True, False)
     """
     if isinstance(want, Mapping):
-        return isinstance(have, Mapping) and all(
-            key in have and subset(value, have[key]) for key, value in want.items()
-        )
+        return isinstance(have, Mapping) and _part(want, have, subset)
     return equal(want, have)
 
 
+def _part(want: Mapping[Any, Any], have: Mapping[Any, Any], holds: Callable[[Any, Any], bool]) -> bool:
+    """Whether every key of ``want`` is in ``have`` with a value that ``holds``."""
+    found = ((value, _at(have, key)) for key, value in want.items())
+    return all(there is not _MISSING and holds(value, there) for value, there in found)
+
+
 def parsed(arguments: Any) -> Any:
-    """Arguments as a value: JSON text is parsed first, other text stays text."""
-    if not isinstance(arguments, str):
-        return arguments
+    """Arguments as a value: JSON text is parsed first, other text stays text.
+
+    Some gateways encode an object once more than they should; it is that object all the same.
+    """
+    value = _loaded(arguments)
+    again = _loaded(value)
+    return again if isinstance(again, Mapping) else value
+
+
+def _loaded(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
     try:
-        return json.loads(arguments)
-    except ValueError:
-        return arguments
-
-
-_MISSING = object()
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def lookup(state: Any, path: str) -> tuple[bool, Any]:
@@ -73,8 +91,9 @@ def _follow(value: Any, steps: list[str]) -> Any:
         return value
     for width in range(len(steps), 0, -1):
         key = ".".join(steps[:width])
-        if isinstance(value, Mapping) and key in value:
-            found = _follow(value[key], steps[width:])
+        there = _at(value, key) if isinstance(value, Mapping) else _MISSING
+        if there is not _MISSING:
+            found = _follow(there, steps[width:])
             if found is not _MISSING:
                 return found
     if isinstance(value, list | tuple) and steps[0].isdecimal() and int(steps[0]) < len(value):
@@ -84,8 +103,30 @@ def _follow(value: Any, steps: list[str]) -> Any:
 
 def show(value: Any, limit: int = 160) -> str:
     """A JSON value in one line, cut to ``limit``."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        text = "(nested too deep to be shown)"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _at(mapping: Mapping[Any, Any], key: Any) -> Any:
+    """What is under a key, whatever the Unicode form of either; ``_MISSING`` when nothing is."""
+    if key in mapping:
+        return mapping[key]
+    if not isinstance(key, str) or key.isascii():
+        return _MISSING
+    wanted = _composed(key)
+    return next((mapping[k] for k in mapping if isinstance(k, str) and _composed(k) == wanted), _MISSING)
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _exact(number: float | Decimal) -> int | float | Decimal:
+    """A float as it is written, beside decimals from a database: 0.1 is 0.1."""
+    return Decimal(repr(number)) if isinstance(number, float) and math.isfinite(number) else number
 
 
 def _number(value: Any) -> bool:

@@ -71,7 +71,9 @@ def spans_of(records: list[Mapping[str, Any]]) -> Iterator[Span]:
     for record in records:
         key = (text(first(record, "traceId", "trace_id")), text(first(record, "spanId", "span_id")))
         if is_event(record):
-            events.setdefault(key, []).append(_event(record))
+            event, known = _event(record), events.setdefault(key, [])
+            if event not in known:  # a query that was run twice
+                known.append(event)
             scope = record.get("scope")
             if isinstance(scope, Mapping):
                 scopes.setdefault(key, str(scope.get("name") or ""))
@@ -103,9 +105,7 @@ def _event(record: Mapping[str, Any]) -> Event:
         except (ValueError, RecursionError):
             body = None
     return Event(
-        name=str(
-            first(record, "eventName", "event_name", "EventName") or attributes.get("event.name") or ""
-        ),
+        name=str(first(record, "eventName", "event_name", "EventName") or attributes.get("event.name") or ""),
         time=nanoseconds(first(record, "timeUnixNano", "time_unix_nano"))
         or nanoseconds(first(record, "observedTimeUnixNano", "observed_time_unix_nano")),
         data=attributes,

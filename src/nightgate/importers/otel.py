@@ -29,7 +29,14 @@ def is_span(record: Mapping[str, Any]) -> bool:
     has_id = first(record, "span_id", "spanId") is not None
     return has_id and any(
         key in record
-        for key in ("start_time", "startTimeUnixNano", "start_time_unix_nano", "span_events", "events", "name")
+        for key in (
+            "start_time",
+            "startTimeUnixNano",
+            "start_time_unix_nano",
+            "span_events",
+            "events",
+            "name",
+        )
     )
 
 

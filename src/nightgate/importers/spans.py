@@ -91,7 +91,7 @@ def text(value: Any) -> str:
     if value is None:
         return ""
     found = str(value)
-    return found[2:] if found.startswith("0x") else found
+    return found.removeprefix("0x")
 
 
 def nanoseconds(value: Any) -> int:

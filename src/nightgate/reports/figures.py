@@ -23,6 +23,16 @@ def percent(share: float) -> str:
     return f"{share:.2%}" if (whole == "100%" and share < 1) or (whole == "0%" and share > 0) else whole
 
 
+def unjudged(count: int, name: str) -> str:
+    """So many cells or trials of a status or an ending, in words.
+
+    >>> unjudged(3, "not_applicable"), unjudged(2, "infra_error")
+    ('3 not applicable', '2 infra errors')
+    """
+    words = name.replace("_", " ")
+    return f"{count} {words}s" if count != 1 and words.endswith("error") else f"{count} {words}"
+
+
 def coverage(evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain) -> str:
     """What of an evaluator's planned cells was judged, and why the rest was not.
 
@@ -41,7 +51,7 @@ def coverage(evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain) 
         count = evaluator[status]
         if count:
             why = "; ".join(_reasons([h for h in evaluator["holes"] if h["status"] == status], count, quote))
-            parts.append(f"{count} {status.replace('_', ' ')}" + (f" ({why})" if why else ""))
+            parts.append(unjudged(count, status) + (f" ({why})" if why else ""))
     if required := evaluator["required_not_applicable"]:
         parts.append(f"{required} of them required, so counted as failed")
     return f"judged {evaluator['judged']} of {evaluator['planned']}{measured}" + (

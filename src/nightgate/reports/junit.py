@@ -27,7 +27,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from nightgate.errors import ExitCode
-from nightgate.reports.figures import coverage
+from nightgate.reports.figures import coverage, unjudged
 from nightgate.reports.text import plain
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -62,10 +62,12 @@ def _suite(root: ET.Element, summary: Mapping[str, Any]) -> Counter[str]:
     told: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for failure in summary["failures"]:
         told.setdefault((failure["case"], failure["evaluator"]), []).append(failure)
+    gating = {(e["name"], case) for e in summary["evaluators"] for case in e["failed_cases"]}
     counts = Counter(tests=len(summary["cases"]) + 1)
     for row in summary["cases"]:
         found = told.get((row["case"], row["evaluator"]), ())
-        outcome = _test(suite, summary["suite"], row, evaluators[row["evaluator"]], found)
+        gates = (row["evaluator"], row["case"]) in gating
+        outcome = _test(suite, summary["suite"], row, evaluators[row["evaluator"]], found, gates=gates)
         counts[outcome] += 1
     counts[_verdict(suite, summary, lines)] += 1
     for name in ("tests", "failures", "errors", "skipped"):
@@ -83,11 +85,22 @@ def _test(
     row: Mapping[str, Any],
     evaluator: Mapping[str, Any],
     told: Sequence[Mapping[str, Any]],
+    *,
+    gates: bool,
 ) -> str:
-    """Add the test of a case and evaluator; returns the attribute that counts it."""
+    """Add the test of a case and evaluator; returns the attribute that counts it.
+
+    Args:
+        suite: The run's element.
+        suite_id: The suite's id.
+        row: Counts of the case and evaluator.
+        evaluator: The evaluator's entry.
+        told: What the summary tells of the cells that did not pass.
+        gates: Whether its failures count at the gate.
+    """
     test = _testcase(suite, f"{suite_id}.{row['evaluator']}", row["case"])
     _properties(test, {name: row[name] for name in _FACTS if row[name]})
-    outcome, tolerated = _outcome(row, evaluator)
+    outcome, tolerated = _outcome(row, evaluator, gates=gates and evaluator["verdict"] is not None)
     counts = _counts(row)
     body = "\n".join([*tolerated, *_told(told)])
     if outcome is None:
@@ -103,11 +116,12 @@ def _test(
     return _COUNTED[outcome]
 
 
-def _outcome(row: Mapping[str, Any], evaluator: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+def _outcome(
+    row: Mapping[str, Any], evaluator: Mapping[str, Any], *, gates: bool
+) -> tuple[str | None, list[str]]:
     """The element that a test gets, None for a pass, and a line about failures that the gate lets through."""
     tolerated = []
     if row["failed"]:
-        gates = evaluator["verdict"] is not None and row["case"] in evaluator["failed_cases"]
         if gates and evaluator["verdict"] != "pass":
             return "failure", []
         why = f"{evaluator['passed']} of {evaluator['planned']} passed, wanted {evaluator['threshold']}"
@@ -144,7 +158,7 @@ def _counts(row: Mapping[str, Any]) -> str:
     """How the trials of a case ended."""
     name = "measured" if row["measured"] else "passed"
     others = [
-        f"{row[status]} {status.replace('_', ' ')}{note}"
+        f"{unjudged(row[status], status)}{note}"
         for status, note in (
             ("not_applicable", _note(row)),
             ("error", ""),
@@ -170,12 +184,12 @@ def _first(outcome: str, told: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]
 
 
 def _message(counts: str, first: Mapping[str, Any] | None) -> str:
-    """One line: expected and observed, or else who is to blame and why, and the counts."""
+    """One line: who is to blame, expected and observed or else why, and the counts."""
     if first is None:
         return counts
     blame = f"{first['blame']}: " if first["blame"] else ""
-    sides = "; ".join(_sides(first))
-    return f"{sides or blame + plain(first['reason'], _MOST_SIDE)}; {counts}"
+    why = "; ".join(_sides(first)) or plain(first["reason"], _MOST_SIDE)
+    return f"{blame}{why}; {counts}"
 
 
 def _told(told: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -9,16 +9,18 @@ step's whole summary when it passes 1 MiB.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.figures import coverage, money, next_command, percent
+from nightgate.reports.figures import coverage, money, next_command, percent, unjudged
 from nightgate.reports.text import family_outcome, plain
 
 LIMIT_BYTES = 256 * 1024
 """Of one document, far below what GitHub takes, because a step may append several."""
 
 _SIGNS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️"}
+_CLOSING = 80
+"""Bytes kept for the line that counts the runs which do not fit."""
 _MOST_EVALUATORS = 60
 _MOST_CASES = 20
 _MOST_HOLES = 20
@@ -27,6 +29,8 @@ _MOST_FLAKY = 10
 _MOST_ID = 100
 _MOST_TEXT = 300
 _MOST_FINDING = 500
+_SPARE = 8
+"""Escape sequences and blanks may take so many times the room of what is left of a text."""
 
 
 def markdown(
@@ -43,25 +47,29 @@ def markdown(
         suites: The suites' paths in the same order, for the commands to go on with.
         store: The store, where it is not the default one.
         limit: Bytes (UTF-8) that the document may have. Runs that do not fit are cut to their
-            verdict lines, and then counted.
+            verdict lines, and then counted; with hardly any room the document is empty.
     """
-    parts = [_overview(summaries)] if len(summaries) > 1 else []
-    left = limit - sum(map(_size, parts))
+    parts: list[str] = []
+    left = limit - _CLOSING
+    if len(summaries) > 1:
+        parts.append(_overview(summaries))
+        left -= _size(parts[0])
+    if left < 0:
+        return ""
     for number, (summary, suite) in enumerate(zip(summaries, suites, strict=True)):
-        rest = len(summaries) - number
-        for lines in (_run(summary, suite, store), _verdict(summary)):
-            part = "\n".join(lines) + "\n"
-            if _size(part) <= left:
-                break
-        else:
-            closing = f"And {_many(rest, 'run')} more, for which there is no room here.\n"
-            return "\n".join([*parts, closing] if _size(closing) <= left else parts)
+        candidates = ("\n".join(lines) + "\n" for lines in (_run(summary, suite, store), _verdict(summary)))
+        part = next((part for part in candidates if _size(part) <= left), None)
+        if part is None:
+            rest = _many(len(summaries) - number, "run")
+            parts.append(f"And {rest} more, for which there is no room here.\n")
+            break
         parts.append(part)
-        left -= _size(part) + 1
+        left -= _size(part)
     return "\n".join(parts)
 
 
 def _size(text: str) -> int:
+    """Bytes of a part, with the empty line before the next one."""
     return len(text.encode("utf-8", "replace")) + 1
 
 
@@ -73,7 +81,8 @@ def code(text: object, limit: int = _MOST_ID) -> str:
     >>> code("a `tick`")
     '`` a `tick` ``'
     """
-    line = plain(str(text), limit).encode("utf-8", "replace").decode()
+    some = str(text)[: limit * _SPARE]  # of a megabyte only the beginning is looked at
+    line = plain(some, limit).encode("utf-8", "replace").decode()
     if not line:
         return "(empty)"
     # Closed only by a run of ticks as long as the one that opens it.
@@ -83,8 +92,11 @@ def code(text: object, limit: int = _MOST_ID) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text in a table: a bar ends a cell even in a code span."""
-    return text.replace("|", "\\|")
+    r"""A text in a table, where a bar ends a cell even in a code span.
+
+    Backslashes before it go: ``\\\\|`` would be an escaped backslash and then the end of the cell.
+    """
+    return re.sub(r"\\*\|", r"\\|", text)
 
 
 def _overview(summaries: Sequence[Mapping[str, Any]]) -> str:
@@ -108,7 +120,7 @@ def _run(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[
     yield from _section("Flaky", _flaky(summary["flaky"]), _MOST_FLAKY)
     yield from _skills(summary["skills"])
     yield ""
-    yield f"Cost: {money(summary)}."
+    yield f"Cost: {code(money(summary), 1000)}"
     yield ""
     yield f"Next: {code(next_command(summary, suite=suite, store=store), 1000)}"
 
@@ -119,7 +131,8 @@ def _verdict(summary: Mapping[str, Any]) -> Iterator[str]:
         summary["stopped"] or "", ""
     )
     yield f"## {_SIGNS[verdict]} {verdict.upper()}: {code(summary['suite'])}{stopped}"
-    yield ""
+    if summary["findings"]:
+        yield ""
     for finding in summary["findings"][:_MOST_EVALUATORS]:
         yield f"- {code(finding['text'], _MOST_FINDING)}"
 
@@ -127,7 +140,7 @@ def _verdict(summary: Mapping[str, Any]) -> Iterator[str]:
 def _head(summary: Mapping[str, Any]) -> Iterator[str]:
     trials = summary["trials"]
     others = [
-        f", {count} {name.replace('_', ' ')}"
+        f", {unjudged(count, name)}"
         for name, count in trials.items()
         if count and name not in ("planned", "completed")
     ]
@@ -194,25 +207,34 @@ def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
     """Cases with a failed trial: those that the gate counts first, each with what was wanted and seen."""
     evaluators = {evaluator["name"]: evaluator for evaluator in summary["evaluators"]}
     told = {(f["case"], f["evaluator"], f["status"]): f for f in summary["failures"]}
+    gating = {
+        (evaluator["name"], case)
+        for evaluator in summary["evaluators"]
+        if evaluator["verdict"] is not None
+        for case in evaluator["failed_cases"]
+    }
     rows = [
-        (row, _let_through(row, evaluators[row["evaluator"]])) for row in summary["cases"] if row["failed"]
+        (row, _let_through(row, evaluators[row["evaluator"]], gating))
+        for row in summary["cases"]
+        if row["failed"]
     ]
     for row, note in sorted(rows, key=lambda pair: pair[1] != ""):
         key = row["case"], row["evaluator"]
         found = told.get((*key, "fail")) or (told.get((*key, "not_applicable")) if row["required"] else None)
         layer = f"{row['layer']}, {code(row['language'])}" if row["language"] else row["layer"]
-        lines = [
-            f"- {code(row['case'])} ({layer}) {code(row['evaluator'])}: "
-            f"{row['passed']} of {_many(row['planned'], 'trial')} passed{note}"
-        ]
+        head = f"{code(row['case'])} ({layer}) {code(row['evaluator'])}"
+        lines = [f"- {head}: {row['passed']} of {_many(row['planned'], 'trial')} passed{note}"]
         if found is not None:
             sides = [name for name in ("expected", "observed") if found[name] is not None]
-            lines += [f"  - {name}: {code(found[name], _MOST_TEXT)}" for name in sides or ["reason"]]
+            blame = f" ({found['blame']})" if found["blame"] else ""
+            lines += [f"  - {name}{blame}: {code(found[name], _MOST_TEXT)}" for name in sides or ["reason"]]
         yield "\n".join(lines)
 
 
-def _let_through(row: Mapping[str, Any], evaluator: Mapping[str, Any]) -> str:
-    if evaluator["verdict"] is None or row["case"] not in evaluator["failed_cases"]:
+def _let_through(
+    row: Mapping[str, Any], evaluator: Mapping[str, Any], gating: Container[tuple[str, str]]
+) -> str:
+    if (row["evaluator"], row["case"]) not in gating:
         return " (does not gate)"
     return " (the gate passes all the same)" if evaluator["verdict"] == "pass" else ""
 

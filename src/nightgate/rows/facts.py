@@ -15,6 +15,7 @@ from nightgate.calls import Call, Outcome, Role
 from nightgate.errors import DamagedError
 from nightgate.rows.jsontext import json_text, json_value
 from nightgate.scores import Blame, Cell, Score, Status
+from nightgate.talks import Talk
 from nightgate.trials import Ending, ToolCall, Trial, TrialKey, Usage
 
 
@@ -110,6 +111,7 @@ def trial_row(trial: Trial, run: RunFacts, case: CaseFacts, *, transcript: str |
         **{name: getattr(trial, name) for name in _TRIAL_SAME},
         "tool_calls": json_text([_tool_call_row(call) for call in trial.tool_calls]),
         "final_state": None if trial.final_state is None else json_text(trial.final_state),
+        "conversation": None if trial.conversation is None else json_text(trial.conversation.as_dict()),
         "transcript": transcript,
         **_token_row(trial.usage),
         **{name: getattr(trial, name) for name in _SAME},
@@ -176,6 +178,7 @@ def trial_from_row(row: Mapping[str, Any], transcript: Mapping[str, Any] | None 
             **{name: row[name] for name in _TRIAL_SAME if row.get(name) is not None},
             tool_calls=tuple(_tool_call(call) for call in _parsed(row, "tool_calls", [])),
             final_state=_parsed(row, "final_state", None),
+            conversation=_talk(row),
             messages=tuple(_parsed(transcript, "messages", ())),
             tools_offered=_offered(transcript),
             system_prompt=None if transcript is None else transcript["system_prompt"],
@@ -184,6 +187,11 @@ def trial_from_row(row: Mapping[str, Any], transcript: Mapping[str, Any] | None 
         )
     except (KeyError, ValueError, TypeError) as error:
         raise _unreadable("trial", row, error) from error
+
+
+def _talk(row: Mapping[str, Any]) -> Talk | None:
+    text = row.get("conversation")
+    return None if text is None else Talk.from_dict(json_value(text))
 
 
 def _offered(transcript: Mapping[str, Any] | None) -> tuple[Any, ...] | None:

@@ -16,6 +16,7 @@ from nightgate.calls import Call, CallStart, Outcome, Role
 from nightgate.errors import DamagedError
 from nightgate.rows.jsontext import json_text, json_value
 from nightgate.scores import Blame, Cell, Score, Status
+from nightgate.talks import Talk
 from nightgate.trials import Ending, ToolCall, Trial, TrialKey, Usage
 
 Record: TypeAlias = Trial | Cell | Call | CallStart
@@ -26,6 +27,7 @@ _TRIAL_HEAD = ("case_hash", "agent_fingerprint", "attempt", "reused_from")
 _TRIAL_BODY = (
     "input", "output", "error", "stop_reason", "messages", "tools_offered", "system_prompt", "final_state",
     "cost_nanousd", "calls", "turns", "latency_ms", "wait_ms", "end_reason", "end_turn", "user_turns",
+    "conversation",
 )  # fmt: skip
 _CELL_HEAD = ("case_id", "trial", "judge_fingerprint", "attempt")
 _CELL_BODY = ("judge_model", "cost_nanousd", "latency_ms")
@@ -137,6 +139,8 @@ def _trial_parts(trial: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _trial(head: Mapping[str, Any], body: Mapping[str, Any]) -> Trial:
     rest = _known(body, _TRIAL_BODY)
+    if rest.get("conversation") is not None:
+        rest["conversation"] = Talk.from_dict(rest["conversation"])
     rest["messages"] = tuple(rest.get("messages", ()))
     offered = rest.get("tools_offered", ())
     rest["tools_offered"] = None if offered is None else tuple(offered)

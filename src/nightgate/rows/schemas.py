@@ -162,7 +162,7 @@ SCORES = TableSchema(
 
 TRIALS = TableSchema(
     keys.TRIALS,
-    "1.0",
+    "1.1",
     (
         *_RUN, *_CASE, *_FACTS,
         Column("tags", TEXTS),
@@ -184,6 +184,7 @@ TRIALS = TableSchema(
         Column("end_reason", TEXT),
         Column("end_turn", COUNT),
         Column("user_turns", COUNT),
+        _free("conversation", Free.JSON),
         _free("agent_model"),
         Column("agent_fingerprint", TEXT),
         Column("attempt", COUNT),

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from nightgate.cases import Case, Suite, evaluators_of, select
+from nightgate.cases import Case, Persona, Suite, evaluators_of, select
 from nightgate.cases.problems import did_you_mean
+from nightgate.conversations.loop import reached
 from nightgate.errors import ConflictError, InputError
 from nightgate.evaluators.registry import Registered
 from nightgate.plans import (
@@ -70,9 +71,22 @@ def planned_names(suite: Suite, *, live: bool) -> tuple[str, ...]:
 
 
 async def fingerprints(
-    suite: Suite, factory: AgentFactory, refusing: Any, identity: str, sources: Mapping[str, str]
+    suite: Suite,
+    factory: AgentFactory,
+    refusing: Any,
+    identity: str,
+    sources: Mapping[str, str],
+    users: Mapping[str, str],
 ) -> tuple[dict[str, Fingerprint], dict[str, frozenset[str] | None]]:
     """What defines the agent of each case, by building it once around a model that refuses calls.
+
+    Args:
+        suite: Resolved.
+        factory: Builds agents.
+        refusing: The model that refuses calls.
+        identity: Of the model under test.
+        sources: Digests of what the suite's ``fingerprint:`` names.
+        users: What defines the simulated user: part of a conversation's trial as much as the agent.
 
     Returns:
         Fingerprints and names of the tools on offer (None: the target shows no agent), by case id.
@@ -83,13 +97,14 @@ async def fingerprints(
     found: dict[str, Fingerprint] = {}
     offered: dict[str, frozenset[str] | None] = {}
     # Without secrets: the plan is stored, and a rotated key is no other agent. Most cases share the texts.
-    known: dict[tuple[str | None, str], Fingerprint] = {}
+    known: dict[tuple[str | None, str, bool], Fingerprint] = {}
     limits = _limits(suite)
     for case in suite.cases:
         target = await _built(factory, refusing, case, suite)
         try:
             tools = target.tools
-            shown = target.system_prompt, json_text([*(tools or ()), *target.skills])
+            talks = case.persona is not None
+            shown = target.system_prompt, json_text([*(tools or ()), *target.skills]), talks
             offered[case.id] = None if tools is None else frozenset(tool["name"] for tool in tools)
             if shown not in known:
                 known[shown] = Fingerprint(
@@ -97,12 +112,32 @@ async def fingerprints(
                     system_prompt=shown[0] and redact_text(shown[0]),
                     tools=digest(redact_text(shown[1], json_text=True)),
                     limits=limits,
-                    sources=sources,
+                    sources={**sources, **users} if talks else sources,
                 )
             found[case.id] = known[shown]
+            if case.persona is not None:
+                _check_state(suite, case, case.persona, await target.state())
         finally:
             await target.close()
     return found, offered
+
+
+def _check_state(suite: Suite, case: Case, persona: Persona, state: Mapping[str, Any] | None) -> None:
+    """A conversation is decided by state, so the target has to show one that is not there yet."""
+    where = f"{case.where}: case {case.id!r}"
+    if state is None:
+        msg = (
+            f"{where} has a persona, and {suite.agent} shows no state to verify its goal by: "
+            "return nightgate.Target(agent, state=...)"
+        )
+        raise InputError(msg)
+    for name, goal in (("success", persona.success), ("forbidden", persona.forbidden)):
+        if reached(state, goal):
+            msg = (
+                f"{where}: persona.{name}.state holds before the first message: whatever the agent does, it "
+                "is reached. Name a state that only the conversation can bring about"
+            )
+            raise InputError(msg)
 
 
 def warnings(suite: Suite, tools: Mapping[str, frozenset[str] | None], *, live: bool) -> list[str]:

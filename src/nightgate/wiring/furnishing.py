@@ -17,6 +17,7 @@ from typing import Any
 
 from nightgate.calls import Call, CallStart, Role
 from nightgate.cases import Suite
+from nightgate.conversations.personas import PROMPT_VERSION
 from nightgate.errors import InputError, UnpricedError
 from nightgate.evaluators import registry
 from nightgate.evaluators.registry import Registered
@@ -41,6 +42,8 @@ RETRIES_A_TRIAL = 4
 JUDGE_CALLS = 6
 """Answered calls of one judgement: a judge that keeps returning unusable output must end."""
 AGENT_CALLS = 200
+USER_CALLS = 200
+"""Of one conversation, drafts that were asked for again included."""
 
 
 class Relay:
@@ -90,7 +93,6 @@ def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | Non
     from nightgate.adapters.agents import StrandsFactory
 
     suite = planning.resolve(loaded, request)
-    _refuse_personas(suite)
     folders = (suite.path, Path.cwd())
     prices = PriceTable.load(Path(request.prices) if request.prices else None)
     budget = Budget(request.budget_nanousd(suite.budget_usd))
@@ -126,7 +128,8 @@ def _models(
     from nightgate.adapters.hub import ModelHub
     from nightgate.adapters.metering import Meter
 
-    meter = Meter(budget=budget, journal=relay, call_caps={Role.JUDGE: JUDGE_CALLS, Role.AGENT: AGENT_CALLS})
+    caps = {Role.JUDGE: JUDGE_CALLS, Role.AGENT: AGENT_CALLS, Role.USER: USER_CALLS}
+    meter = Meter(budget=budget, journal=relay, call_caps=caps)
     hub = ModelHub(
         meter,
         prices,
@@ -135,6 +138,8 @@ def _models(
         now=time.monotonic,
     )
     hub.build(suite.model, Role.AGENT)
+    if suite.user is not None and talks(suite):
+        hub.build(suite.user, Role.USER)
     return meter, hub
 
 
@@ -151,7 +156,9 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
     suite = furniture.suite
     sources = await asyncio.to_thread(digests, suite.fingerprint, suite.path)
     identity = model_identity(suite.model, (suite.path / "scripts",))
-    agents, tools = await planning.fingerprints(suite, furniture.factory, RefusingModel(), identity, sources)
+    agents, tools = await planning.fingerprints(
+        suite, furniture.factory, RefusingModel(), identity, sources, _users(suite)
+    )
     furniture.warnings += planning.warnings(suite, tools, live=furniture.live)
     return planning.make_plan(
         suite,
@@ -162,6 +169,16 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
         live=furniture.live,
         now=now,
     )
+
+
+def _users(suite: Suite) -> dict[str, str]:
+    """What defines the simulated user: its model, and our prompt for it."""
+    from nightgate.adapters.hub import model_identity
+
+    if suite.user is None or not talks(suite):
+        return {}
+    identity = model_identity(suite.user, (suite.path / "scripts",))
+    return {"simulated user": f"{identity}/{PROMPT_VERSION}"}
 
 
 async def start_anew(furniture: Furniture, fresh: Plan) -> tuple[Plan, Done]:
@@ -260,19 +277,16 @@ def stored_plan(store: Store, request: RunRequest, suite: Suite) -> Plan | None:
     return plan
 
 
-def _refuse_personas(suite: Suite) -> None:
-    talking = [case.id for case in suite.cases if case.persona is not None]
-    if talking:
-        msg = (
-            f"{suite.file}: case {talking[0]!r} has a persona, and this version plays no conversations yet: "
-            "narrow the run with --case, --tag or --layer"
-        )
-        raise InputError(msg)
+def talks(suite: Suite) -> bool:
+    """Whether any case is a conversation."""
+    return any(case.persona is not None for case in suite.cases)
 
 
 def _refuse_unpriced(suite: Suite, hub: Any, *, needs_judge: bool) -> None:
     """A cap over a model whose price is unknown could never bind."""
-    roles = [(suite.model, Role.AGENT)] + ([(suite.judge, Role.JUDGE)] if needs_judge and suite.judge else [])
+    roles = [(suite.model, Role.AGENT)]
+    roles += [(suite.judge, Role.JUDGE)] if needs_judge and suite.judge else []
+    roles += [(suite.user, Role.USER)] if suite.user is not None and talks(suite) else []
     for spec, role in roles:
         if not hub.priced(spec, role):
             msg = (

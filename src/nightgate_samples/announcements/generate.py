@@ -179,9 +179,7 @@ class _Shelf:
         return title, f"{PROVIDER} opens {self._service} to everybody: {self._what}. There is no minimum fee."
 
     def _feature(self, _day: dt.date, feature: str) -> tuple[str, str]:
-        body = (
-            f"{self._service} now has {feature}, in every region and at no extra charge for the first month."
-        )
+        body = f"{self._service} now has {feature}, wherever it runs. The first month is free of charge."
         return f"{self._service} adds {feature}", body
 
     def _region(self, _day: dt.date, region: str) -> tuple[str, str]:
@@ -192,14 +190,12 @@ class _Shelf:
     def _price_cut(self, day: dt.date, price: str, percent: str) -> tuple[str, str]:
         start = day + dt.timedelta(days=14)
         title = f"{self._service} price cut: {price} {percent}% cheaper"
-        return (
-            title,
-            f"From {start} on, {price} of {self._service} cost {percent}% less. Nothing has to be changed.",
-        )
+        body = f"From {start} on, {self._service} charges {percent}% less for {price}. It applies by itself."
+        return title, body
 
     def _limit_raise(self, _day: dt.date, limit: str, before: str, after: str) -> tuple[str, str]:
         title = f"{self._service} raises the limit on {limit} from {before} to {after}"
-        body = f"The limit on {limit} in {self._service} is now {after}; it was {before}. Nobody has to ask for it."
+        body = f"The limit on {limit} in {self._service} is now {after}; it was {before}. It holds at once."
         return title, body
 
     def _deprecation(self, day: dt.date, old: str, instead: str) -> tuple[str, str]:

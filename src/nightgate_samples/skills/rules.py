@@ -49,7 +49,10 @@ class LibraryRules(HookProvider):
     def _before_call(self, event: BeforeToolCallEvent) -> None:
         if event.tool_use["name"] != LOAD_TOOL:
             return
-        skill = event.tool_use["input"].get("skill_name")
+        asked: Any = event.tool_use["input"]  # whatever JSON the model wrote
+        skill = asked.get("skill_name") if isinstance(asked, dict) else None
+        if not isinstance(skill, str):
+            return
         if skill in _CLOSED_TO_EXTERNALS and self._desk.external:
             event.cancel_tool = f"Refused by travel policy: {skill} is closed to external staff."
         elif skill in _OPENED_BY_APPROVAL and not self._desk.approval_seen:

@@ -43,6 +43,7 @@ def test_filters_take_any_of_their_values_and_all_together(filters: dict[str, An
         ({"case_globs": ["refund*", "x*"]}, "--case 'x*' matches no case"),
         ({"tags": ["mony"]}, "--tag 'mony' matches no case; the nearest is 'money'"),
         ({"layers": ["quality"]}, "--layer 'quality' matches no case"),
+        ({"layers": ["behavior", "paramter"]}, "--layer 'paramter' matches no case"),
         (
             {"tags": ["money"], "stages": ["capability"]},
             "no case matches all of --tag money --stage capability",
@@ -67,3 +68,8 @@ def test_a_suite_without_cases_can_be_selected_whole_but_not_in_part() -> None:
     assert select(empty) is empty
     with pytest.raises(InputError, match="the suite has no cases"):
         select(empty, case_globs=["a"])
+
+
+def test_of_several_layers_one_is_enough() -> None:
+    """One command plays the same layers of many suites, and not every suite has each of them."""
+    assert select(SUITE, layers=["behavior", "quality"]) == select(SUITE, layers=["behavior"])

@@ -122,3 +122,57 @@ def test_the_wrong_language_fails_though_all_words_are_there() -> None:
     score = judged(f"{ENGLISH} [KB-101]", contains=["KB-101"], language="es")
     assert score.status is Status.FAIL
     assert "want es" in score.reason
+
+
+@pytest.mark.parametrize(
+    ("want", "expected"),
+    [
+        ({"contains": ["cash", "credit"]}, "'cash' in the answer"),
+        ({"contains_any": ["cash", "gift"]}, "one of 'cash', 'gift' in the answer"),
+        ({"matches": ["^credit"]}, "an answer that matches /^credit/"),
+    ],
+)
+def test_a_fail_says_what_was_expected_beside_the_answer(want: dict[str, Any], expected: str) -> None:
+    """Of the check only what did not hold."""
+    assert judged(ENGLISH, **want).details == {"expected": expected, "observed": f"the answer {ENGLISH!r}"}
+
+
+@pytest.mark.parametrize(
+    ("want", "expected"),
+    [
+        ({"not_contains": ["As an AI"]}, "no 'As an AI' in the answer"),
+        ({"not_matches": ["an ai.*"]}, "no match of /an ai.*/ in the answer"),
+    ],
+)
+def test_what_is_forbidden_is_shown_where_it_stands(want: dict[str, Any], expected: str) -> None:
+    """In a long answer the beginning shows nothing of it."""
+    score = judged("x" * 5_000 + " Sorry: as an ÁI I cannot. " + "y" * 5_000, **want)
+    assert score.details["expected"] == expected
+    assert "sorry: as an ai i cannot. yyy" in score.details["observed"]
+    assert len(score.details["observed"]) <= 300
+
+
+def test_the_wrong_language_is_expected_and_observed_too() -> None:
+    """Which one was wanted, which one it is."""
+    details = judged(ENGLISH, language="es").details
+    assert details["expected"] == "an answer in es"
+    assert details["observed"].startswith("the answer is in en (")
+    assert details["observed"].endswith(f"the answer {ENGLISH!r}")
+
+
+def test_what_cannot_be_told_has_both_sides_as_well() -> None:
+    """A hole is read by the same person."""
+    assert judged("OK.", language="en").details == {
+        "expected": "an answer in en",
+        "observed": "2 letters are too few to tell a language; the answer 'OK.'",
+    }
+
+
+def test_an_empty_answer_is_called_that() -> None:
+    """Two quotes are easily overlooked."""
+    assert judged(" \n", contains=["x"]).details["observed"] == "an empty answer"
+
+
+def test_a_pass_has_no_difference_to_show() -> None:
+    """Nothing differs."""
+    assert judged(ENGLISH, contains=["credit"], language="en").details == {}

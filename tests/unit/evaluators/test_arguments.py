@@ -92,3 +92,41 @@ def test_a_reason_shows_three_calls_and_counts_the_rest() -> None:
     """A loop of forty searches must fit the page."""
     score = judged([{"tool": "search", "where": {"q": 9}}], *[a_call("search", {"q": n}) for n in range(5)])
     assert score.reason == 'search got {"q": 0}; {"q": 1}; {"q": 2} and 2 more, want subset {"q": 9}'
+
+
+@pytest.mark.parametrize(
+    ("match", "expected"),
+    [
+        ("subset", 'search called with at least {"sort_order": "asc"}'),
+        ("exact", 'search called with exactly {"sort_order": "asc"}'),
+    ],
+)
+def test_a_fail_says_what_was_expected_and_what_was_observed(match: str, expected: str) -> None:
+    """What the case asks about stands first, so that a long query cannot push it out of the line."""
+    call = a_call("search", {"query": "x" * 1000, "sort_order": "desc"})
+
+    score = judged([{"tool": "search", "where": {"sort_order": "asc"}, "match": match}], call)
+
+    assert score.details["expected"] == expected
+    assert score.details["observed"].startswith('search got {"sort_order": "desc", "query": "xxx')
+    assert len(score.details["observed"]) <= 300
+
+
+def test_of_an_uncalled_tool_the_observed_side_names_what_was_called_instead() -> None:
+    """The model may have taken another way."""
+    entries = [{"tool": "search", "where": {"a": 1}}]
+    assert judged(entries, a_call("list"), a_call("list")).details["observed"] == (
+        "search was never called (called: list)"
+    )
+    assert judged(entries).details["observed"] == "search was never called (called: no tool)"
+
+
+def test_only_entries_that_did_not_hold_are_in_the_difference() -> None:
+    """What held needs no second look; calls with text that is no JSON are shown as they came."""
+    entries = [{"tool": "s", "where": {"a": 1}}, {"tool": "s", "where": {"b": 2}}]
+    score = judged(entries, a_call("s", '{"a": 1'), a_call("s", {"a": 1}))
+    assert score.details == {
+        "expected": 's called with at least {"b": 2}',
+        "observed": r's got "{\"a\": 1"; {"a": 1}',
+    }
+    assert judged(entries[:1], a_call("s", {"a": 1})).details == {}

@@ -49,3 +49,24 @@ def test_a_broken_pattern_is_refused_before_anything_is_spent() -> None:
     """It would raise on every trial of the night."""
     with pytest.raises(InputError, match=r"params\.pattern '\('"):
         CitesSource(pattern="(")
+
+
+@pytest.mark.parametrize(
+    ("answer", "cites", "expected", "observed"),
+    [
+        ("[KB-9] [KB-2]", ["KB-1", "KB-2"], "exactly KB-1, KB-2 cited", "KB-2, KB-9 cited"),
+        ("none", ["KB-1"], "exactly KB-1 cited", "nothing cited"),
+        ("[KB-9]", [], "nothing cited", "KB-9 cited"),
+    ],
+)
+def test_a_fail_says_what_was_expected_and_what_was_observed(
+    answer: str, cites: list[str], expected: str, observed: str
+) -> None:
+    """Both sets in full: they are compared as sets."""
+    score = CitesSource().evaluate(a_trial(answer), a_case(expect={"cites": cites}))
+    assert score.details == {"expected": expected, "observed": observed}
+
+
+def test_a_pass_has_no_difference_to_show() -> None:
+    """Nothing differs."""
+    assert CitesSource().evaluate(a_trial("[KB-1]"), a_case(expect={"cites": ["KB-1"]})).details == {}

@@ -6,6 +6,11 @@ from typing import Any
 
 from strands import Agent, tool
 from strands_evals.extractors import TraceExtractor
+from strands_evals.extractors.skills import (
+    extract_selected_skills,
+    extract_skill_load_events,
+    parse_available_skills,
+)
 from strands_evals.types.trace import EvaluationLevel, ToolExecutionSpan
 
 from makers import (
@@ -24,7 +29,7 @@ from makers import (
     user,
 )
 from nightgate.adapters.agents import StrandsFactory
-from nightgate.evaluators.sessions import exchanges, session, tool_text
+from nightgate.evaluators.sessions import exchanges, message_list, session, tool_text, unanswered
 from nightgate.playing import play
 from nightgate.trials import Trial
 
@@ -137,6 +142,83 @@ def test_tool_text_has_a_line_for_each_text_and_json_part() -> None:
 def test_a_result_that_nobody_asked_for_is_dropped() -> None:
     """An agent that was given a history may hold one."""
     assert exchanges([results(("t9", "x"))]) == []
+
+
+# --- the list beside the session ---
+
+WAITS = (
+    user("Pay me."),
+    assistant(("t1", "skills", {"skill_name": "a"})),
+    results(("t1", "Skill 'a' not found. Available skills: b")),
+    assistant(("t1", "skills", {"skill_name": "b"})),
+    results(("t1", "Do b.", "success")),
+    assistant(("t1", "skills", {"skill_name": "c"})),
+)
+"""The last call waits for a person; this server gives every call the same id."""
+
+
+def test_a_log_that_ends_before_a_result_is_unanswered() -> None:
+    """Also where another call of the same id was answered."""
+    assert unanswered(a_trial(messages=WAITS))
+    assert not unanswered(a_trial(messages=WAITS[:-1]))
+    assert not unanswered(a_trial(messages=()))
+
+
+def test_in_the_list_a_call_without_a_result_was_attempted_and_in_a_session_it_failed() -> None:
+    """Pins why there are two forms: a session has no word for an outcome that nobody recorded."""
+    trial = a_trial(messages=WAITS)
+    assert [event.status for event in extract_skill_load_events(session(trial))] == [
+        "failed",
+        "loaded",
+        "failed",
+    ]
+    assert [event.status for event in extract_skill_load_events(message_list(trial))] == [
+        "failed",
+        "loaded",
+        "attempted",
+    ]
+
+
+def test_with_every_call_answered_the_list_and_the_session_say_the_same() -> None:
+    """Which form a judge gets must not change what it finds."""
+    trial = a_trial(messages=WAITS[:-1])
+    assert extract_selected_skills(message_list(trial)) == extract_selected_skills(session(trial))
+
+
+def test_the_list_shows_the_skills_on_offer() -> None:
+    """The SDK puts them into the system prompt, which is no message of the log."""
+    prompt = (
+        "<available_skills>\n<skill><name>b</name><description>B.</description></skill>\n</available_skills>"
+    )
+    trial = a_trial(messages=WAITS, system_prompt=prompt)
+    assert parse_available_skills(message_list(trial)) == parse_available_skills(session(trial))
+    assert [skill.name for skill in parse_available_skills(message_list(trial))] == ["b"]
+
+
+def test_the_list_holds_arguments_as_sent_and_nothing_but_words_and_calls() -> None:
+    """The SDK puts an empty object in the place of what is no JSON; pictures are no words."""
+    log = (
+        {"role": "user", "content": [{"image": {}}, {"text": "x"}]},
+        assistant("I look.", ("t", "f", {})),
+        results(("t", "bad", "error"), ("t9", "nobody asked")),
+        {"role": "assistant", "content": [{"image": {}}]},
+    )
+    assert message_list(a_trial("", a_call("f", "[1, 2"), messages=log)) == [
+        {"role": "user", "content": [{"text": "x"}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"text": "I look."},
+                {"toolUse": {"toolUseId": "call-0", "name": "f", "input": {"arguments": "[1, 2"}}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"toolResult": {"toolUseId": "call-0", "status": "error", "content": [{"text": "bad"}]}}
+            ],
+        },
+    ]
 
 
 async def test_parallel_trials_never_see_each_others_words() -> None:

@@ -75,3 +75,48 @@ def test_a_guardrail_stop_is_right_exactly_where_it_is_wanted(
     """A stop on a good question is as wrong as an answer to a bad one."""
     score = BlockedAsExpected().evaluate(a_trial(ending=ending), a_case(expect={"blocked": wanted}))
     assert score.status is status
+
+
+def test_a_fail_says_what_was_expected_and_what_was_observed() -> None:
+    """Of the paths only those that do not hold."""
+    score = judged({"cases.CS-1001.status": "closed", "note": None, "x": 1})
+    assert score.details == {
+        "expected": 'cases.CS-1001.status is "closed"; x is 1',
+        "observed": 'cases.CS-1001.status is "open"; x is missing',
+    }
+    assert judged({"note": None}).details == {}
+
+
+def test_a_target_without_a_state_says_what_was_expected_of_it() -> None:
+    """A hole is read by the same person."""
+    assert judged({"a": 1}, state=None).details == {
+        "expected": "a is 1",
+        "observed": "the target shows no state",
+    }
+
+
+@pytest.mark.parametrize(
+    ("ending", "wanted", "details"),
+    [
+        (
+            Ending.AGENT_BLOCKED,
+            False,
+            {
+                "expected": "an answer without a guardrail stop",
+                "observed": "a guardrail stopped the agent",
+            },
+        ),
+        (
+            Ending.COMPLETED,
+            True,
+            {"expected": "a guardrail stops the agent", "observed": "no guardrail stopped the agent"},
+        ),
+        (Ending.COMPLETED, False, {}),
+    ],
+)
+def test_a_guardrail_that_stops_the_wrong_ones_is_told_from_both_sides(
+    ending: Ending, wanted: bool, details: dict[str, str]
+) -> None:
+    """What the case wants, what happened."""
+    score = BlockedAsExpected().evaluate(a_trial(ending=ending), a_case(expect={"blocked": wanted}))
+    assert score.details == details

@@ -17,8 +17,13 @@ from strands_evals.evaluators import (
     Evaluator,
     HelpfulnessEvaluator,
     OutputEvaluator,
+    SkillInstructionFollowingEvaluator,
+    SkillInvoked,
     SkillSelectionAccuracyEvaluator,
+    ToolCalled,
+    ToolParameterAccuracyEvaluator,
     ToolSelectionAccuracyEvaluator,
+    TrajectoryEvaluator,
 )
 from strands_evals.types.evaluation import EvaluationOutput
 
@@ -133,6 +138,171 @@ async def test_a_mandatory_skill_that_never_loaded_is_not_a_pass() -> None:
     assert (output.score, output.test_pass, output.label) == (0.0, True, "not_applicable")
     found = await StrandsEvaluator("Skill", inner).evaluate(trial, a_case())
     assert (found.status, found.score) == (Status.NOT_APPLICABLE, None)
+
+
+# --- the trap: what was not evaluated reads as passed. Pins the installed version. ---
+
+
+def loads(*answers: tuple[str, str | None, str]) -> Trial:
+    """A trial that asked for skills and got (skill, text or None for no result, status)."""
+    log: list[dict[str, Any]] = [user("Hi")]
+    for number, (skill, text, status) in enumerate(answers):
+        log.append(assistant((f"t{number}", "skills", {"skill_name": skill})))
+        if text is not None:
+            log.append(results((f"t{number}", text, status)))
+    return a_trial("good answer", messages=tuple(log))
+
+
+NEVER_LOADED = loads()
+REJECTED = loads(("refunds", "Skill 'refunds' not found. Available skills: x", "success"))
+BROKE = loads(("refunds", "Error: ConnectionError - away", "error"))
+BODILESS = loads(("refunds", "Skill 'refunds' activated (no instructions available).", "success"))
+WAITS = loads(("refunds", None, ""))
+UNRECORDED = a_trial("good answer", messages=())
+
+
+def choice() -> Any:
+    return SkillSelectionAccuracyEvaluator(model=RatingJudge())
+
+
+def following() -> Any:
+    return SkillInstructionFollowingEvaluator(model=RatingJudge())
+
+
+@pytest.mark.parametrize(
+    ("inner", "trial", "passed", "reason"),
+    [
+        (choice, NEVER_LOADED, True, "no skills were available to select from"),
+        (choice, UNRECORDED, False, "no trajectory provided"),
+        (following, NEVER_LOADED, True, "no skill invoked"),
+        (following, REJECTED, True, "refunds: the harness refused the load (Skill 'refunds' not found"),
+        (following, BROKE, True, "refunds: the harness refused the load (Error: ConnectionError"),
+        (following, BODILESS, True, "refunds: skill body unavailable"),
+        (following, UNRECORDED, False, "no trajectory provided"),
+    ],
+)
+async def test_their_skill_judges_answer_without_judging(
+    inner: Any, trial: Trial, passed: bool, reason: str
+) -> None:
+    """A placeholder 0.0 beside a flag that passes, but for a trajectory that is missing."""
+    (output,) = await inner().evaluate_async(evaluation_data(trial, a_case()))
+    assert (output.score, output.label, output.test_pass) == (0.0, "not_applicable", passed)
+    assert output.reason.startswith(reason)
+
+
+def test_their_aggregate_of_nothing_judged_is_zero_and_passes() -> None:
+    """A release decision on the flag alone lets a suite pass whose mandatory skill never loaded."""
+    rows = [row(0.0, True, label="not_applicable", reason="no skill invoked")] * 3
+    assert choice().aggregator(rows)[:2] == (0.0, True)
+    assert following().aggregator([*rows, row(1.0, True)])[:2] == (1.0, True)
+    assert choice().aggregator([*rows, row(0.0, False, label="not_applicable")])[:2] == (0.0, False)
+
+
+@pytest.mark.parametrize(
+    ("trial", "passed", "reason"),
+    [
+        (NEVER_LOADED, False, "skill 'refunds' was not invoked"),
+        (REJECTED, False, "skill 'refunds' was requested but the load failed: Skill 'refunds' not found"),
+        (BROKE, False, "skill 'refunds' was requested but the load failed: Error: ConnectionError"),
+        (BODILESS, True, "skill 'refunds' was invoked"),
+        (UNRECORDED, False, "no trajectory provided"),
+    ],
+)
+def test_their_load_check_counts_recorded_successes_only(trial: Trial, passed: bool, reason: str) -> None:
+    """And blames the agent for a trajectory that nobody recorded."""
+    (output,) = SkillInvoked("refunds").evaluate(evaluation_data(trial, a_case()))
+    assert (output.test_pass, output.not_applicable) == (passed, False)
+    assert output.reason.startswith(reason)
+
+
+async def of_skills(inner: Any, trial: Trial) -> Score:
+    return await StrandsEvaluator("Skill", inner).evaluate(trial, a_case())
+
+
+@pytest.mark.parametrize(
+    ("inner", "trial", "status"),
+    [
+        (choice, NEVER_LOADED, Status.NOT_APPLICABLE),
+        (choice, REJECTED, Status.PASS),
+        (choice, WAITS, Status.PASS),
+        (following, NEVER_LOADED, Status.NOT_APPLICABLE),
+        (following, REJECTED, Status.NOT_APPLICABLE),
+        (following, BROKE, Status.NOT_APPLICABLE),
+        (following, BODILESS, Status.NOT_APPLICABLE),
+        (following, WAITS, Status.NOT_APPLICABLE),
+        (lambda: SkillInvoked("refunds"), NEVER_LOADED, Status.FAIL),
+        (lambda: SkillInvoked("refunds"), REJECTED, Status.FAIL),
+        (lambda: SkillInvoked("refunds"), BROKE, Status.FAIL),
+        (lambda: SkillInvoked("refunds"), WAITS, Status.FAIL),
+        (lambda: SkillInvoked("refunds"), BODILESS, Status.PASS),
+    ],
+)
+async def test_each_situation_has_its_own_status_here(inner: Any, trial: Trial, status: Status) -> None:
+    """A refused choice can still be judged; steps that the agent never got cannot."""
+    found = await of_skills(inner(), trial)
+    assert found.status is status
+    assert (found.score is None) is (status is Status.NOT_APPLICABLE)
+
+
+BLIND = a_trial("good answer", messages=(user("Hi"), assistant("good answer")), tools_offered=None)
+
+
+@pytest.mark.parametrize("trial", [UNRECORDED, BLIND])
+@pytest.mark.parametrize(
+    "inner",
+    [choice, following, lambda: SkillInvoked("refunds"), lambda: ToolCalled("search")],
+)
+async def test_a_missing_trajectory_is_an_error_and_no_verdict_on_the_agent(inner: Any, trial: Trial) -> None:
+    """Nobody recorded what was called: neither not applicable nor a fail says so."""
+    found = await of_skills(inner(), trial)
+    assert (found.status, found.blame, found.score) == (Status.ERROR, Blame.EVALUATOR, None)
+    assert found.reason == "the trial's trajectory is missing: what the agent called was not recorded"
+
+
+async def test_not_applicable_without_a_message_is_an_error_whoever_says_so() -> None:
+    """An evaluator of the user's that found nothing because there was nothing to find."""
+    found = await judged(NOT_APPLICABLE, trial=UNRECORDED)
+    assert (found.status, found.blame) == (Status.ERROR, Blame.EVALUATOR)
+    assert found.reason == "the trial's trajectory is missing: why"
+    mixed = await judged(row(1.0, True), NOT_APPLICABLE, trial=UNRECORDED)
+    assert mixed.status is Status.ERROR
+
+
+async def test_the_words_of_a_target_without_agents_can_still_be_judged() -> None:
+    """Only calls are missing there; what does not look at calls keeps its status."""
+    assert (await judged(row(1.0, True), trial=BLIND)).status is Status.PASS
+    assert (await judged(NOT_APPLICABLE, trial=BLIND)).status is Status.NOT_APPLICABLE
+
+
+async def test_a_call_that_waits_for_a_person_was_requested_and_not_refused() -> None:
+    """The reason decides what is repaired: a harness that refuses, or an approval that nobody gave."""
+    found = await of_skills(SkillInvoked("refunds"), WAITS)
+    assert found.reason == "skill 'refunds' was requested but the trajectory records no outcome"
+    assert (await of_skills(following(), WAITS)).reason == "refunds: skill body unavailable"
+
+
+class MySelection(SkillSelectionAccuracyEvaluator):
+    """A user's own on top of one of theirs."""
+
+
+@pytest.mark.parametrize(
+    ("inner", "needs"),
+    [
+        (SkillInvoked("x"), True),
+        (ToolCalled("x"), True),
+        (TrajectoryEvaluator("Is it good?"), True),
+        (ToolSelectionAccuracyEvaluator(), True),
+        (ToolParameterAccuracyEvaluator(), True),
+        (MySelection(), True),
+        (SkillInstructionFollowingEvaluator(), True),
+        (Contains("x"), False),
+        (CorrectnessEvaluator(), False),
+        (Says(), False),
+    ],
+)
+def test_evaluators_of_calls_and_skills_need_a_trajectory(inner: Any, needs: bool) -> None:
+    """The runner asks before it plays them on a trial whose calls nobody recorded."""
+    assert StrandsEvaluator("E", inner).needs_trajectory is needs
 
 
 class RatingJudge(Model):

@@ -62,3 +62,36 @@ def test_every_broken_part_is_in_the_reason() -> None:
 def test_a_star_names_what_was_called() -> None:
     """A rule of "no tool at all" is broken by a tool that has a name."""
     assert judged({"must_not_call": ["*"]}, "b", "a").reason == "forbidden a, b (called: b, a)"
+
+
+@pytest.mark.parametrize(
+    ("tools", "called", "expected", "observed"),
+    [
+        ({"must_call": ["a", "b"]}, ["b"], "a called", "called b"),
+        ({"must_call": ["a"], "must_not_call": ["x"]}, ["a", "x", "x"], "x not called", "called a, x x2"),
+        ({"must_not_call": ["*"]}, ["x"], "no tool called at all", "called x"),
+        ({"max_calls": {"a": 1}}, ["a", "a"], "a called at most 1 time", "called a x2"),
+        (
+            {"must_call": ["a"], "must_not_call": ["x"], "max_calls": {"y": 2}},
+            ["x", "y", "y", "y"],
+            "a called; x not called; y called at most 2 times",
+            "called x, y x3",
+        ),
+    ],
+)
+def test_a_fail_says_what_was_expected_and_what_was_observed(
+    tools: dict[str, Any], called: list[str], expected: str, observed: str
+) -> None:
+    """Of the rules only those that were broken: whoever reads it has not seen the case."""
+    assert judged(tools, *called).details == {"expected": expected, "observed": observed}
+
+
+def test_a_pass_has_no_difference_to_show() -> None:
+    """Nothing differs."""
+    assert judged({"must_call": ["a"]}, "a").details == {}
+
+
+def test_names_that_a_model_made_up_do_not_make_a_long_line() -> None:
+    """A model may ask for anything, a thousand times."""
+    score = judged({"must_not_call": ["*"]}, *(f"tool-{n}" for n in range(1000)))
+    assert len(score.details["observed"]) <= 300

@@ -1,10 +1,12 @@
 """JSON values: what is the same value, what is part of another, where a path leads."""
 
 import json
-from typing import Any
+import unicodedata
+from decimal import Decimal
+from typing import Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nightgate.evaluators.values import equal, lookup, parsed, show, subset
@@ -34,13 +36,74 @@ JSON = st.recursive(
         ({"a": None}, {}, False),
         ({"a": True}, {"a": 1}, False),
         ("a", "A", False),
-        (10**30, 1e30, False),
+        (10**30, 1e30, True),
+        (1000, 1e3, True),
+        (2**53 + 1, float(2**53), False),
+        (12345678901234567890, 12345678901234567891, False),
+        (float("nan"), float("nan"), False),
+        (float("inf"), float("inf"), True),
+        (float("inf"), 1e308, False),
+        ("NaN", float("nan"), False),
+        ("12", 12, False),
+        ("1.0", "1", False),
+        (Decimal("0.10"), 0.1, True),
+        (Decimal("12.50"), 12.5, True),
+        (Decimal("0.1"), 0.3, False),
+        ("M\u00e1laga", "Ma\u0301laga", True),
+        ("Málaga", "Malaga", False),
+        ("Málaga", "málaga", False),
+        ({"a\u00f1o": 1}, {"an\u0303o": 1.0}, True),
+        ({"año": 1}, {"ano": 1}, False),
+        ({"\u00f1": 1, "n\u0303": 1}, {"\u00f1": 1, "x": 1}, False),
+        ({"\u00f1": 1, "n\u0303": 2}, {"n\u0303": 2, "\u00f1": 1}, True),
     ],
 )
 def test_values_are_equal_by_value_and_kind(left: Any, right: Any, same: bool) -> None:
     """12 is 12.0, but true is not 1, "5" is not 5 and missing is not null."""
     assert equal(left, right) is same
     assert equal(right, left) is same
+
+
+@given(JSON, JSON)
+def test_equality_has_no_direction(left: Any, right: Any) -> None:
+    """Which of the two the case wrote makes no difference."""
+    assert equal(left, right) is equal(right, left)
+    assert equal(left, left)
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4), st.data())
+def test_key_order_and_spacing_make_no_difference(value: dict[str, Any], data: st.DataObject) -> None:
+    """A model writes its object as it likes: JSON text equals its object."""
+    shuffled = dict(data.draw(st.permutations(list(value.items()))))
+    spaced = json.dumps(shuffled, indent=data.draw(st.integers(0, 4)), ensure_ascii=data.draw(st.booleans()))
+    assert equal(value, parsed(f" {spaced}\n"))
+    assert equal(value, parsed(json.dumps(spaced)))
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=3), st.text(), JSON)
+def test_an_extra_key_passes_as_subset_and_fails_as_exact(
+    value: dict[str, Any], key: str, extra: Any
+) -> None:
+    """At the top and inside of objects alike."""
+    assume(not any(equal(key, known) for known in value))
+    more = value | {key: extra}
+    assert subset(value, more)
+    assert not equal(value, more)
+    assert subset({"in": value}, {"in": more, "beside": 1})
+    assert not equal({"in": value}, {"in": more})
+    assert not subset(more, value)
+
+
+@given(JSON)
+def test_the_unicode_form_of_texts_and_keys_makes_no_difference(value: Any) -> None:
+    """A model writes NFC, a file from a Mac NFD; both are the same text."""
+
+    def spelt(form: Literal["NFC", "NFD"]) -> Any:
+        return json.loads(unicodedata.normalize(form, json.dumps(value, ensure_ascii=False)))
+
+    composed, decomposed = spelt("NFC"), spelt("NFD")
+    assert equal(composed, decomposed)
+    assert subset(decomposed, composed)
 
 
 @given(JSON)
@@ -77,6 +140,10 @@ def test_text_that_is_no_json_stays_text() -> None:
     assert parsed('{"a": ') == '{"a": '
     assert parsed('{"a": 1}') == {"a": 1}
     assert parsed({"a": 1}) == {"a": 1}
+    assert parsed('"{\\"a\\": 1}"') == {"a": 1}
+    deep = "[" * 100_000
+    assert parsed(deep) == deep
+    assert parsed("1" * 5000) == "1" * 5000
 
 
 STATE = {
@@ -85,12 +152,14 @@ STATE = {
     "a.b": {"c": 1, "d.e": 2},
     "a": {"b.x": 3, "b": {"y": 4}},
     "empty": {},
+    "an\u0303os": {"2004": "x"},
 }
 
 
 @pytest.mark.parametrize(
     ("path", "found"),
     [
+        ("a\u00f1os.2004", "x"),
         ("cases.CS-1.notes.0.by", "ann"),
         ("cases.CS-1.notes.1.by", None),
         ("cases.CS-1.status", "flat"),

@@ -1,7 +1,7 @@
 """One trial from the factory to its record.
 
-Owns how a trial ends: which exception, stop reason or deadline becomes which ending (contract,
-section 2), told apart by facts. Knows no evaluator and no store.
+Owns the play of a single question and the record of any trial; ``endings`` says how one ends,
+``talking`` plays conversations. Knows no evaluator and no store.
 """
 
 from __future__ import annotations
@@ -16,25 +16,13 @@ from typing import Any
 from nightgate.calls import Role, Scope, scoped
 from nightgate.cases import Case
 from nightgate.deadlines import DeadlineError, contained, within
-from nightgate.errors import BudgetError, InputError, ModelCallError
+from nightgate.errors import BudgetError, InputError
 from nightgate.evaluators.sessions import exchanges, tool_text
 from nightgate.plans import Plan, PlannedCase
-from nightgate.ports import AgentFactory, AgentUnderTest, Answer
+from nightgate.playing.endings import Play, ended, look_around, raised
+from nightgate.playing.talking import talk
+from nightgate.ports import AgentFactory, AgentUnderTest, UserModel
 from nightgate.trials import Ending, ToolCall, Trial, TrialKey, Usage
-
-_TRUNCATED = frozenset({"max_tokens", "limit_turns", "limit_output_tokens", "limit_total_tokens"})
-_BLOCKED = frozenset({"guardrail_intervened", "content_filtered"})
-_STATE_S = 10.0
-"""Working time of a target's state(), beyond the trial's own."""
-
-
-class _Play:
-    """What one play has gathered so far; survives its own cancellation."""
-
-    def __init__(self) -> None:
-        self.target: AgentUnderTest | None = None
-        self.answer: Answer | None = None
-        self.state: Mapping[str, Any] | None = None
 
 
 async def play(
@@ -46,6 +34,7 @@ async def play(
     factory: AgentFactory,
     model: Any,
     attempt: int,
+    user: UserModel | None = None,
 ) -> Trial:
     """Play one trial to its end.
 
@@ -57,6 +46,7 @@ async def play(
         factory: Builds the fresh agent.
         model: The metered model under test.
         attempt: Which play of this trial it is, from 1.
+        user: The simulated user; needed by a case with a persona.
 
     Raises:
         BudgetError: If the run's cap stopped it: it was not played.
@@ -72,17 +62,25 @@ async def play(
         play=attempt,
         limits=dict(plan.limits),
     )
-    gathered = _Play()
+    gathered = Play()
     started_at, began = datetime.now(UTC), time.monotonic()
     try:
         with scoped(scope):
-            task = asyncio.create_task(_converse(gathered, plan, case, factory, model))
-            ending, error = await _to_the_end(task, gathered, scope, plan.timeout_s)
+            if case.persona is not None:
+                assert user is not None, "a conversation needs a simulated user"
+                ending, error = await talk(gathered, plan, case, factory, model, user, scope)
+                worked_s = gathered.agent_s
+            else:
+                task = asyncio.create_task(_ask(gathered, plan, case, factory, model))
+                ending, error = await _to_the_end(task, gathered, scope, plan.timeout_s)
+                worked_s = time.monotonic() - began
             if isinstance(scope.fatal, BudgetError):
                 raise scope.fatal
-            latency_s = time.monotonic() - began - scope.waited_s
+            latency_s = worked_s - scope.waited_s
             if ending is not Ending.INFRA_ERROR and gathered.target is not None:
-                ending, error = await _look_around(gathered, scope, ending, error)
+                broken = await look_around(gathered, scope)
+                if broken is not None and ending is Ending.COMPLETED:
+                    ending, error = Ending.AGENT_ERROR, broken
     finally:
         scope.closed = True
         if gathered.target is not None:
@@ -93,72 +91,24 @@ async def play(
 
 
 async def _to_the_end(
-    task: asyncio.Task[None], gathered: _Play, scope: Scope, timeout_s: float
+    task: asyncio.Task[None], gathered: Play, scope: Scope, timeout_s: float
 ) -> tuple[Ending, str | None]:
     """Wait for the agent, and type how it ended."""
     try:
         await within(task, timeout_s, scope)
-        return _ended(gathered, scope)
+        return ended(gathered, scope)
     except DeadlineError:
         return Ending.AGENT_TIMEOUT, f"no answer within {timeout_s:g} s of working time"
     except InputError:
         raise  # the factory cannot be used at all: exit 2, as if planning had found it
-    except Exception as raised:  # the user's agent may raise anything; it is typed here
-        return _raised(raised, scope)
+    except Exception as error:  # the user's agent may raise anything; it is typed here
+        return raised(error, scope)
 
 
-async def _converse(gathered: _Play, plan: Plan, case: Case, factory: AgentFactory, model: Any) -> None:
+async def _ask(gathered: Play, plan: Plan, case: Case, factory: AgentFactory, model: Any) -> None:
     with contained():
         gathered.target = await factory.build(model, case)
         gathered.answer = await gathered.target.say(case.input or "", plan.limits)
-
-
-async def _look_around(
-    gathered: _Play, scope: Scope, ending: Ending, error: str | None
-) -> tuple[Ending, str | None]:
-    """Read the target's state; a state() that breaks is the agent code's fault, if nothing broke before."""
-    assert gathered.target is not None
-    broken: str | None = None
-    try:
-        gathered.state = await within(asyncio.create_task(gathered.target.state()), _STATE_S, scope)
-        json.dumps(gathered.state)
-    except DeadlineError:
-        broken = f"state() took longer than {_STATE_S:g} s"
-    except Exception as raised:  # the user's code again
-        gathered.state = None
-        broken = f"state() raised {type(raised).__name__}: {raised}"
-    if broken is None or ending is not Ending.COMPLETED:
-        return ending, error
-    return Ending.AGENT_ERROR, broken
-
-
-def _ended(gathered: _Play, scope: Scope) -> tuple[Ending, str | None]:
-    """The ending of an agent that came back with an answer."""
-    assert gathered.target is not None
-    assert gathered.answer is not None
-    stop = gathered.answer.stop_reason or ""
-    if isinstance(scope.fatal, ModelCallError):
-        # The agent's code swallowed a failed call and answered something: not its own doing.
-        return _raised(scope.fatal, scope)
-    if stop in _TRUNCATED:
-        return Ending.AGENT_TRUNCATED, f"stopped by {stop}"
-    if stop in _BLOCKED:
-        return Ending.AGENT_BLOCKED, f"stopped by {stop}"
-    if not gathered.target.single and not scope.calls:
-        return Ending.AGENT_ERROR, (
-            "the target answered without one call of the model it was given: build it around `model`"
-        )
-    return Ending.COMPLETED, None
-
-
-def _raised(error: BaseException, scope: Scope) -> tuple[Ending, str]:
-    """The ending of an agent that raised."""
-    cause: BaseException = scope.fatal if isinstance(scope.fatal, ModelCallError) else error
-    if isinstance(cause, ModelCallError):
-        if cause.kind == "call_cap":
-            return Ending.AGENT_TRUNCATED, str(cause)
-        return Ending.INFRA_ERROR, str(cause)
-    return Ending.AGENT_ERROR, f"{type(error).__name__}: {error}"
 
 
 def _record(
@@ -166,7 +116,7 @@ def _record(
     planned: PlannedCase,
     case: Case,
     trial: int,
-    gathered: _Play,
+    gathered: Play,
     scope: Scope,
     ending: Ending,
     error: str | None,
@@ -174,7 +124,7 @@ def _record(
     started_at: datetime,
     latency_ms: float,
 ) -> Trial:
-    target, answer = gathered.target, gathered.answer
+    target, answer, conversation = gathered.target, gathered.answer, gathered.talk
     messages = tuple(target.messages) if target is not None else ()
     answered = [call for call in scope.calls if call.stop_reason is not None]
     return Trial(
@@ -182,7 +132,7 @@ def _record(
         ending=ending,
         case_hash=planned.case_hash,
         agent_fingerprint=planned.agent_fingerprint,
-        input=case.input or "",
+        input=_first(case, gathered),
         output=answer.text if answer is not None else "",
         error=error,
         stop_reason=answer.stop_reason if answer is not None else None,
@@ -194,13 +144,24 @@ def _record(
         usage=sum((call.usage for call in scope.calls if call.usage is not None), Usage()),
         cost_nanousd=scope.cost_nanousd,
         calls=len(answered),
-        turns=1,
+        turns=1 if conversation is None else conversation.end_turn,
         latency_ms=round(latency_ms, 3),
         wait_ms=round(scope.waited_s * 1000, 3),
         attempt=attempt,
+        end_reason=conversation.end_reason and conversation.end_reason.value if conversation else None,
+        end_turn=conversation.end_turn if conversation is not None else None,
+        user_turns=conversation.end_turn if conversation is not None else None,
+        conversation=conversation,
         started_at=started_at,
         ended_at=datetime.now(UTC),
     )
+
+
+def _first(case: Case, gathered: Play) -> str:
+    """The first user message, whoever wrote it."""
+    if gathered.talk is not None and gathered.talk.turns:
+        return gathered.talk.turns[0].user
+    return case.first_message or ""
 
 
 def _offered(target: AgentUnderTest | None) -> tuple[Mapping[str, Any], ...] | None:

@@ -1,0 +1,214 @@
+"""``nightgate trace-to-case``: a stored trial or a recorded trace becomes a draft case."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nightgate.cli.output import check_writable, people, write_json
+from nightgate.cli.stores import store_of
+from nightgate.errors import ExitCode, InputError, NightgateError
+
+if TYPE_CHECKING:
+    from nightgate.cases import Suite
+    from nightgate.importers.drafts import Draft
+    from nightgate.importers.records import Recorded
+    from nightgate.ports import Store
+    from nightgate.trials import Trial
+
+DRAFTS = "drafts"
+"""Folder of a suite that the loader does not read."""
+_RUN = re.compile(r"[0-9a-z-]{1,64}|(?:latest|baseline)(?::.*)?")
+
+
+class DraftExistsError(NightgateError):
+    """Another draft has the name; somebody may have worked on it."""
+
+    exit_code = ExitCode.FAILED
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the draft, or write it into the suite's drafts folder and say what to do next."""
+    from nightgate.importers.drafts import draft_of
+    from nightgate.importers.masks import masked
+
+    check_writable(args.json)
+    suite = _suite(args.to) if args.to else None
+    recorded, case_id = _recorded(args, suite)
+    recorded = masked(recorded)
+    around = _surroundings(suite)
+    draft = draft_of(recorded, case_id=case_id, around=around)
+    if draft.case_id in around.taken:
+        raise InputError(f"{args.to}: the suite has a case {draft.case_id!r} already{_rename(args)}")
+    _tell(recorded)
+    if args.to:
+        for line in _write(draft, Path(args.to)):
+            print(line, file=people(args.json))
+    elif args.json != "-":
+        print(draft.whole, end="")
+    write_json(recorded.document(draft.whole), args.json)
+    return ExitCode.OK
+
+
+def _recorded(args: argparse.Namespace, suite: Suite | None) -> tuple[Recorded, str | None]:
+    """The turn that is meant, and the id that its case shall have, where one was named."""
+    path = Path(args.source)
+    if path.exists() and not path.is_dir():
+        from nightgate.importers.traces import read_trace
+
+        if args.trial is not None:
+            raise InputError(
+                f"--trial {args.trial}: {args.source} is a file; --trace names one of its traces"
+            )
+        return read_trace(path, args.trace), args.case
+    if not _RUN.fullmatch(args.source):
+        what = "is a folder; name one file" if path.is_dir() else "cannot be read: there is no such file"
+        raise InputError(f"{args.source}:1: {what}")
+    if args.trace is not None:
+        raise InputError(f"--trace {args.trace}: {args.source} is a run; --case and --trial name a trial")
+    return _of_run(store_of(args), args, suite), None
+
+
+def _of_run(store: Store, args: argparse.Namespace, suite: Suite | None) -> Recorded:
+    from nightgate.importers.stored import recorded_trial, with_context
+    from nightgate.steps.listing import resolve
+
+    trial, complete = _trial(store, resolve(store, args.source), args.case, args.trial or 0)
+    recorded = recorded_trial(trial, store=store.uri, complete=complete)
+    if suite is None or suite.suite != trial.key.suite:
+        return recorded
+    case = next((case for case in suite.cases if case.id == trial.key.case_id), None)
+    return recorded if case is None else with_context(recorded, case.context)
+
+
+def _trial(store: Store, run_id: str, case_id: str | None, number: int) -> tuple[Trial, bool]:
+    """A stored trial, and whether its run was committed."""
+    from nightgate.cases.problems import did_you_mean
+    from nightgate.steps.collecting import collect
+    from nightgate.steps.reading import load_plan, manifest_of
+
+    plan = load_plan(store, run_id)
+    planned = {case.case_id: case.trials for case in plan.cases}
+    if case_id is None:
+        names = "".join(f"\n  {name}" for name in planned)
+        raise InputError(f"run {run_id}: name the case with --case; it has{names}")
+    if case_id not in planned:
+        raise InputError(f"run {run_id}: no case {case_id!r}{did_you_mean(case_id, planned)}")
+    if not 0 <= number < planned[case_id]:
+        last = planned[case_id] - 1
+        raise InputError(f"run {run_id}: case {case_id!r} has trials 0 to {last}, not {number}")
+    manifest = manifest_of(store, plan)
+    if manifest is not None:
+        return _committed(store, manifest, case_id, number), True
+    found = collect(store, run_id)
+    if (case_id, number) not in found.trials:
+        raise InputError(
+            f"run {run_id} is open and trial {number} of {case_id!r} has not been played; "
+            "go on with `nightgate run SUITE --resume`"
+        )
+    return found.trial(case_id, number), False
+
+
+def _committed(store: Store, manifest: Any, case_id: str, number: int) -> Trial:
+    """A trial of a committed run, with its transcript; only the part that holds it is read."""
+    from dataclasses import replace
+    from itertools import islice
+
+    from nightgate.errors import DamagedError
+    from nightgate.rows import keys
+    from nightgate.rows.facts import trial_from_row
+    from nightgate.rows.transcripts import split_ref
+    from nightgate.steps.reading import rows_of
+
+    rows = rows_of(store, manifest, keys.TRIALS)
+    row = next((row for row in rows if (row["case_id"], row["trial"]) == (case_id, number)), None)
+    if row is None:
+        raise DamagedError(f"run {manifest.run_id}: no row of trial {number} of case {case_id!r}")
+    transcript: Mapping[str, Any] | None = None
+    if row["transcript"]:
+        name, place = split_ref(row["transcript"])
+        parts = tuple(part for part in manifest.of(keys.TRANSCRIPTS) if part.key.endswith(f"/{name}"))
+        spoken = rows_of(store, replace(manifest, parts=parts), keys.TRANSCRIPTS)
+        transcript = next(islice(spoken, place, None), None)
+        if transcript is None:
+            raise DamagedError(f"run {manifest.run_id}: the transcript {row['transcript']} is gone")
+    return trial_from_row(row, transcript)
+
+
+def _rename(args: argparse.Namespace) -> str:
+    """How a draft gets another id; of a run, ``--case`` names the case that was played."""
+    return "; name another id with --case" if Path(args.source).exists() else ": this trial was taken before"
+
+
+def _suite(folder: str) -> Suite:
+    """The suite that the draft is for; a draft of a suite that cannot be read would never be run."""
+    from nightgate.cases import load_suite
+
+    return load_suite(folder)
+
+
+def _surroundings(suite: Suite | None) -> Any:
+    from nightgate.importers.proposals import Surroundings
+
+    if suite is None:
+        return Surroundings()
+    cites = suite.evaluators.get("CitesSource")
+    pattern = cites.params.get("pattern") if cites is not None else None
+    known = {"citation": pattern} if isinstance(pattern, str) else {}
+    return Surroundings(
+        side_effects=suite.side_effects, taken=frozenset(case.id for case in suite.cases), **known
+    )
+
+
+def _tell(recorded: Recorded) -> None:
+    """What was recognised, and item by item what is not in the draft."""
+    from nightgate.reports.text import plain
+
+    lines = [f"read {recorded.source['about']}"]
+    if recorded.source.get("trace_id"):
+        lines.append(f"trace {recorded.source['trace_id']}")
+    lines += [f"not in the draft: {item}" for item in recorded.unread]
+    if recorded.masked:
+        lines.append(f"masked what looked like a credential in {recorded.masked} text(s)")
+    for line in lines:
+        print(plain(line, 400), file=sys.stderr)
+
+
+def _write(draft: Draft, suite: Path) -> list[str]:
+    """Write the draft and its script; refuse to touch a draft that is there."""
+    folder = (suite.parent if suite.is_file() else suite) / DRAFTS
+    files = {folder / f"{draft.name}.yaml": draft.case, folder / f"{draft.name}.script.yaml": draft.script}
+    for path, text in files.items():
+        if path.exists() and path.read_text(encoding="utf-8") != text:
+            raise DraftExistsError(
+                f"{path}: another draft has this name; move it, or name a case with --case"
+            )
+    try:
+        folder.mkdir(exist_ok=True)
+        for path, text in files.items():
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    case, script = files
+    home = folder.parent
+    played = home / "scripts" / f"{draft.name}.yaml"
+    model = f"scripted:{draft.name}"
+    return [
+        f"wrote {case}",
+        f"wrote {script}",
+        "next:",
+        f"  1. open {case}: say why the case matters, uncomment what must hold, delete the rest",
+        f"  2. {_shell('mv', case, home / case.name)}",
+        f"  3. {_shell('mv', script, played)}   (or copy its reply into another script)",
+        f"  4. {_shell('nightgate', 'check', home)}",
+        f"  5. {_shell('nightgate', 'run', home, '--case', draft.case_id, '--model', model)}",
+    ]
+
+
+def _shell(*words: str | Path) -> str:
+    return shlex.join(map(str, words))
