@@ -122,6 +122,8 @@ class Plan:
     git_sha: str | None = None
     nightgate: str = ""
     seed: int = 0
+    expected_calls: Mapping[str, int] = field(default_factory=dict)
+    """A guess by role, with ``total``; for people, before the first call."""
     live: bool = False
     """Whether ``when: live`` evaluators take part."""
     schema: int = PLAN_SCHEMA

@@ -17,6 +17,7 @@ from shell import ROOT, SUPPORT, Ran, nightgate
 
 TRACES = ROOT / "tests" / "data" / "traces"
 SAMPLE = TRACES / "otel_genai_spans.json"
+HEAVY = ("strands", "strands_evals", "prefect", "boto3", "s3fs", "pyarrow", "scipy", "lingua")
 WEATHER_AGENT = """
 from strands import Agent, tool
 
@@ -337,7 +338,7 @@ def test_reading_spans_is_light() -> None:
     code = (
         "import sys\nfrom nightgate.cli import main\n"
         f"main(['trace-to-case', {str(SAMPLE)!r}])\n"
-        "print([n for n in ('strands', 'strands_evals', 'prefect', 'boto3', 'pyarrow', 'lingua') if n in sys.modules])"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _document(suite: Any, *, live: bool, trials: int | None) -> dict[str, Any]:
     from nightgate.cases.lint import lint, persona_mix
-    from nightgate.estimates import guess_cost
+    from nightgate.estimates import expected_calls, guess_cost
     from nightgate.plans import guess_facts, plan_cases, plan_evaluators
     from nightgate.prices import PriceTable
 
@@ -65,6 +65,7 @@ def _document(suite: Any, *, live: bool, trials: int | None) -> dict[str, Any]:
             for planned in evaluators
         ],
         "personas": persona_mix(suite) if any(case.persona for case in suite.cases) else {},
+        "calls": expected_calls(suite, cases, evaluators),
         "cost_usd": guess_cost(suite, cases, evaluators, PriceTable.load()),
         "warnings": lint(suite, today=dt.datetime.now(dt.UTC).date()),
     }
@@ -85,6 +86,7 @@ def _text(document: dict[str, Any]) -> str:
         )
     cost = document["cost_usd"]
     shown = "unknown (a model without a price)" if cost["total"] is None else f"about ${cost['total']:.4f}"
-    lines.append(f"  cost: {shown}, a guess from text length")
+    calls = document["calls"]["total"]
+    lines.append(f"  cost: {shown}, a guess from text length; about {calls} model calls")
     lines += [f"  warning: {warning}" for warning in document["warnings"]]
     return "\n".join(lines)

@@ -46,7 +46,7 @@ class Reporter:
         self._trials = self._cells = self._failed = self._errors = 0
         print(
             f"run {plan.run_id}: {len(plan.cases)} cases, {plan.trial_count} trials, {plan.cell_count} cells "
-            f"({plan.model})",
+            f"({plan.model}), about {plan.expected_calls.get('total', 0)} model calls",
             file=sys.stderr,
             flush=True,
         )

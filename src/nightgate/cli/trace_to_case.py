@@ -17,6 +17,7 @@ from nightgate.errors import ExitCode, InputError, NightgateError
 if TYPE_CHECKING:
     from nightgate.cases import Suite
     from nightgate.importers.drafts import Draft
+    from nightgate.importers.proposals import Surroundings
     from nightgate.importers.records import Recorded
     from nightgate.ports import Store
     from nightgate.trials import Trial
@@ -34,6 +35,13 @@ class DraftExistsError(NightgateError):
 
 def run(args: argparse.Namespace) -> int:
     """Print the draft, or write it into the suite's drafts folder and say what to do next."""
+    try:
+        return _run(args)
+    except RecursionError:
+        raise InputError(f"{args.source}:1: is nested too deeply to be a recording") from None
+
+
+def _run(args: argparse.Namespace) -> int:
     from nightgate.importers.drafts import draft_of
     from nightgate.importers.masks import masked
 
@@ -152,16 +160,19 @@ def _suite(folder: str) -> Suite:
     return load_suite(folder)
 
 
-def _surroundings(suite: Suite | None) -> Any:
+def _surroundings(suite: Suite | None) -> Surroundings:
+    """What a draft has to know of the suite that it is for."""
+    from nightgate.evaluators.citations import CITATION
     from nightgate.importers.proposals import Surroundings
 
     if suite is None:
         return Surroundings()
     cites = suite.evaluators.get("CitesSource")
     pattern = cites.params.get("pattern") if cites is not None else None
-    known = {"citation": pattern} if isinstance(pattern, str) else {}
     return Surroundings(
-        side_effects=suite.side_effects, taken=frozenset(case.id for case in suite.cases), **known
+        side_effects=suite.side_effects,
+        citation=pattern if isinstance(pattern, str) else CITATION,
+        taken=frozenset(case.id for case in suite.cases),
     )
 
 

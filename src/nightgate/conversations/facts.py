@@ -55,6 +55,15 @@ def holds(text: str, value: str) -> bool:
     return bool(spans(text, value))
 
 
+def same_words(text: str) -> str:
+    """What two messages have in common that say the same: letters and digits, folded.
+
+    >>> same_words("Give me 30%!") == same_words("give  me 30 %")
+    True
+    """
+    return "".join(char for char, _ in _letters(text)) or text.strip()
+
+
 def redact(text: str, value: str) -> str:
     """``text`` with ``value`` taken out."""
     for first, past in reversed(spans(text, value)):

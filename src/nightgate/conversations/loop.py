@@ -13,9 +13,8 @@ from typing import Any
 
 from nightgate.cases import Case, Persona
 from nightgate.cases.persona import StateGoal
-from nightgate.conversations.facts import asks_for
+from nightgate.conversations.facts import asks_for, same_words
 from nightgate.conversations.speech import Draft, Listener, reminder
-from nightgate.evaluators.text import fold
 from nightgate.evaluators.values import equal, lookup
 from nightgate.talks import EndReason, Talk, TurnNote
 
@@ -94,7 +93,7 @@ class _Conversation:
 
     async def _turn(self, text: str) -> None:
         """Deliver a message, hear the answer, look at the state."""
-        if fold(text) not in self.listener.said:
+        if same_words(text) not in self.listener.said:
             self.talk.attempts += 1
         before = set(self.listener.given)
         note = TurnNote(turn=len(self.talk.turns) + 1, user=text, given=self.listener.deliver(text))
@@ -131,7 +130,8 @@ class _Conversation:
         if len(self.talk.turns) < 2:  # noqa: PLR2004 - two turns make a circle
             return False
         last, before = self.talk.turns[-1], self.talk.turns[-2]
-        return (fold(last.user), fold(last.agent)) == (fold(before.user), fold(before.agent))
+        said = [(same_words(turn.user), same_words(turn.agent)) for turn in (before, last)]
+        return said[0] == said[1]
 
     async def _next(self) -> Draft:
         """The user's next message, within the rules: a bad draft is asked for once more, then mended."""

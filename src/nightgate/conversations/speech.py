@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from nightgate.cases import Persona
-from nightgate.conversations.facts import holds, redact
-from nightgate.evaluators.text import fold
+from nightgate.conversations.facts import holds, redact, same_words
 
 MOST_SENTENCES = 2
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|\n+")  # noqa: RUF100
 _ABBREVIATED = re.compile(
-    r"(?:\b(?:\w|Sr|Sra|Dr|Dra|Mr|Mrs|Ms|No|Nr|St|ca|approx|etc|p\.ej|e\.g|i\.e)|\d)\.$", re.IGNORECASE
+    r"(?:^|[\s(])(?:[^\W\d]|\d{1,2}|Sr|Sra|Dr|Dra|Mr|Mrs|Ms|No|Nr|St|ca|approx|etc|p\.ej|e\.g|i\.e)\.$",
+    re.IGNORECASE,
 )
 
 
@@ -50,7 +50,7 @@ class Listener:
     """Facts that the agent has asked for."""
     given: set[str] = field(default_factory=set)
     said: set[str] = field(default_factory=set)
-    """Messages of the user, folded."""
+    """Messages of the user, as ``same_words`` has them."""
 
     def read(self, raw: str) -> Draft:
         """Look at a draft.
@@ -67,7 +67,7 @@ class Listener:
             leaving=leaving,
             cut=short != text,
             leaked=tuple(self._leaks(short)),
-            repeated=bool(short) and not closing and not leaving and fold(short) in self.said,
+            repeated=bool(short) and not closing and not leaving and same_words(short) in self.said,
         )
 
     def _leaks(self, text: str) -> Iterable[str]:
@@ -98,7 +98,7 @@ class Listener:
 
     def deliver(self, text: str) -> list[str]:
         """Note that the user said ``text``; the facts that it gave for the first time."""
-        self.said.add(fold(text))
+        self.said.add(same_words(text))
         new = [
             name
             for name, fact in self.persona.withheld.items()

@@ -40,7 +40,8 @@ def fold(text: str, *, exact: bool = False) -> str:
     if exact:
         return composed
     plain = composed.translate(_FOLDS).translate(_INVISIBLE)
-    return _SPACE.sub(" ", _strip_accents(plain).casefold()).strip()
+    # Folding the case of one letter (ŉ) brings an apostrophe of its own.
+    return _SPACE.sub(" ", _strip_accents(plain).casefold().translate(_FOLDS)).strip()
 
 
 def fold_needle(needle: str, *, exact: bool = False) -> str:
@@ -58,8 +59,8 @@ def fold_needle(needle: str, *, exact: bool = False) -> str:
 def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
     r"""Compile a pattern so that it meets folded text: accents and typography folded, case ignored.
 
-    Case is left to the regex flag, because lowering the source would turn ``\S`` into ``\s``; runs
-    of white space in it become one space, as in the text.
+    Case of ASCII letters is left to the regex flag, because lowering the source would turn ``\S`` into
+    ``\s``; runs of white space in it become one space, as in the text.
 
     Raises:
         re.error: If it does not compile.
@@ -71,8 +72,9 @@ def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
     composed = _LINE_ESCAPES.sub(r"\1\\s", composed)
     composed = _DASH.sub(r"\\-", composed)
     plain = _strip_accents(composed.translate(_FOLDS).translate(_INVISIBLE))
+    plain = "".join(char if char.isascii() else char.casefold() for char in plain).translate(_FOLDS)
     try:
-        return re.compile(_SPACE.sub(" ", plain).replace("ß", "ss"), re.IGNORECASE)
+        return re.compile(_SPACE.sub(" ", plain), re.IGNORECASE)
     except re.error:  # a range such as [a-É] runs backwards once the accent is off
         return re.compile(composed, re.IGNORECASE)
 
@@ -89,8 +91,12 @@ def _strip_accents(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(out))
 
 
+_ALPHABETS = re.compile("[\x00-\u052f\u1d00-\u1fff\u2c60-\u2c7f\ua720-\ua7ff\ufb00-\ufb06]")
+"""Latin, Greek, Cyrillic and what stands with them, ``ẞ`` and ``ﬁ`` included."""
+
+
 def _alphabetic(char: str) -> bool:
-    return char < "\u0530"
+    return _ALPHABETS.match(char) is not None
 
 
 def clip(text: str, limit: int = 120) -> str:

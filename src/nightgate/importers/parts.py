@@ -168,7 +168,9 @@ def _is_chain_state(value: Any) -> bool:
 
 def _read_block(block: Mapping[str, Any], found: Content) -> None:
     kind = block.get("type")
-    if isinstance(block.get("toolUse"), Mapping):
+    if kind is not None and not isinstance(kind, str):
+        found.odd.append(f"a part whose type is {type(kind).__name__}")
+    elif isinstance(block.get("toolUse"), Mapping):
         use = block["toolUse"]
         _call(found, use.get("toolUseId"), use.get("name"), use.get("input"))
     elif isinstance(block.get("toolResult"), Mapping):

@@ -106,7 +106,7 @@ def _needles(recorded: Recorded, answer: str, cited: Sequence[str]) -> list[str]
     """
     text = fold(answer)
     results = (call.result for call in recorded.calls if call.result)
-    known = {fold(token) for result in results for token in _TOKEN.findall(result)}
+    known = {fold(token) for result in results for token in set(_TOKEN.findall(result))}
     told = {fold(token) for token in (*_TOKEN.findall(recorded.input), *cited)}
     found: dict[str, str] = {}
     for token in _TOKEN.findall(answer):

@@ -15,7 +15,7 @@ from typing import Any
 
 EXECUTE_TOOL = "execute_tool"
 _AGENTS = ("invoke_agent", "create_agent", "invoke_workflow", "invoke_swarm", "invoke_graph")
-_FAILED = frozenset({2, "2", "ERROR", "STATUS_CODE_ERROR", "Error", "error"})
+_FAILED = (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error", "error")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -107,7 +107,8 @@ def _messages(data: Any, side: str) -> Iterator[Mapping[str, Any]]:
 
 def _inner(message: Mapping[str, Any]) -> tuple[Any, Any]:
     """What a tool's message carries, and the call's id."""
-    for part in message.get("parts") or ():
+    parts = message.get("parts")
+    for part in parts if isinstance(parts, list) else ():
         if not isinstance(part, Mapping):
             continue
         for key in ("arguments", "response", "result", "content"):

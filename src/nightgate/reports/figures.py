@@ -50,19 +50,19 @@ def coverage(evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain) 
     for status in _UNJUDGED:
         count = evaluator[status]
         if count:
-            why = "; ".join(_reasons([h for h in evaluator["holes"] if h["status"] == status], count, quote))
-            parts.append(unjudged(count, status) + (f" ({why})" if why else ""))
-    if required := evaluator["required_not_applicable"]:
-        parts.append(f"{required} of them required, so counted as failed")
+            why = list(_reasons([h for h in evaluator["holes"] if h["status"] == status], quote))
+            if status == "not_applicable" and (required := evaluator["required_not_applicable"]):
+                why.append(f"{required} of them required, so counted as failed")
+            parts.append(unjudged(count, status) + (f" ({'; '.join(why)})" if why else ""))
     return f"judged {evaluator['judged']} of {evaluator['planned']}{measured}" + (
         f": {', '.join(parts)}" if parts else ""
     )
 
 
-def _reasons(holes: Sequence[Mapping[str, Any]], total: int, quote: Callable[[str], str]) -> Iterator[str]:
+def _reasons(holes: Sequence[Mapping[str, Any]], quote: Callable[[str], str]) -> Iterator[str]:
     for hole in holes[:_MOST_REASONS]:
         blame = f"{hole['blame']}: " if hole["blame"] else ""
-        times = f" x{hole['count']}" if hole["count"] < total else ""
+        times = f" x{hole['count']}" if hole["count"] > 1 and len(holes) > 1 else ""
         yield f"{blame}{quote(plain(hole['reason'], _MOST_REASON))}{times}"
     if len(holes) > _MOST_REASONS:
         yield f"{len(holes) - _MOST_REASONS} more reasons"
@@ -105,7 +105,7 @@ def _next(summary: Mapping[str, Any], suite: str) -> str:
     if not summary["complete"]:
         more = ""
         if summary["stopped"] == "budget":
-            more = f" --budget-usd {2 * (summary['budget_usd'] or 0.5):g}"
+            more = f" --budget-usd {_decimal(2 * (summary['budget_usd'] or 0.5))}"
         return f"nightgate run {suite} --resume {summary['run_id']}{more}"
     if summary["exit_code"] == 0:
         return f"nightgate runs {summary['suite']}"
@@ -115,3 +115,8 @@ def _next(summary: Mapping[str, Any], suite: str) -> str:
         return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{model}"
     # Plays and judges again what broke, and keeps the rest.
     return f"nightgate run {suite} --reuse {summary['run_id']}{model}"
+
+
+def _decimal(amount: float) -> str:
+    """Dollars as people write them: no exponent, no needless zeros."""
+    return f"{amount:.9f}".rstrip("0").rstrip(".")

@@ -6,10 +6,10 @@ document to plain lines, so that the same text serves a terminal, a log and a te
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nightgate.reports.figures import money, next_command, percent
 from nightgate.reports.text import family_outcome, plain
 
 _MOST_REASONS = 8
@@ -39,8 +39,9 @@ def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterato
     yield from _flaky(summary["flaky"])
     yield from _families(summary["family_details"])
     yield from _skills(summary["skills"])
-    yield _money(summary)
-    yield f"next: {_next(summary, shlex.quote(suite))}" + (f" --store {shlex.quote(store)}" if store else "")
+    yield from _conversations(summary["conversations"], summary["endings"])
+    yield f"cost: {money(summary)}"
+    yield f"next: {next_command(summary, suite=suite, store=store)}"
 
 
 def _head(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -79,7 +80,7 @@ def _row(evaluator: Mapping[str, Any]) -> tuple[str, ...]:
     largest = max(evaluator["pass_k"], key=int, default="1")
     reliable = evaluator["pass_k"].get(largest)
     mean = evaluator["mean_score"]
-    shown = _percent(rate) if rate is not None else "not measured" if mean is None else f"mean {mean:.3g}"
+    shown = percent(rate) if rate is not None else "not measured" if mean is None else f"mean {mean:.3g}"
     return (
         plain(str(evaluator["name"]), 40),
         shown,
@@ -89,12 +90,6 @@ def _row(evaluator: Mapping[str, Any]) -> tuple[str, ...]:
         str(evaluator["threshold"]) if evaluator["threshold"] is not None else "-",
         f"{reliable:.2f} (k={largest})" if reliable is not None and int(largest) > 1 else "-",
     )
-
-
-def _percent(share: float) -> str:
-    """Whole percents, but never 100% for less than all nor 0% for more than nothing."""
-    whole = f"{share:.0%}"
-    return f"{share:.2%}" if (whole == "100%" and share < 1) or (whole == "0%" and share > 0) else whole
 
 
 def _how_much(summary: Mapping[str, Any]) -> str:
@@ -164,38 +159,18 @@ def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:
     )
 
 
-def _money(summary: Mapping[str, Any]) -> str:
-    cost, calls = summary["cost_usd"], summary["calls"]
-    parts = [
-        f"{role} {_usd(cost[role], cost['at_least'][role])}"
-        for role in ("agent", "judge", "user")
-        if cost[role] is None or cost[role] or role != "user"
-    ]
-    retried = f", {calls['retries']} retried" if calls["retries"] else ""
-    unpriced = f", {cost['unpriced_calls']} of unknown cost" if cost["unpriced_calls"] else ""
-    total = _usd(cost["total"], cost["at_least"]["total"])
-    return f"cost: {', '.join(parts)}, total {total} ({calls['total']} calls{retried}{unpriced})"
+def _conversations(talks: Mapping[str, Any] | None, endings: Mapping[str, int]) -> Iterator[str]:
+    """How conversations ended, what success took, and how the simulated user behaved."""
+    if talks is None:
+        return
+    ended = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in endings.items() if count)
+    mean = talks["mean_turns"]
+    turns = f", {mean:.1f} user turns each" if mean is not None else ""
+    met = f"{talks['goal_met']} of {talks['goal_planned']} met their goal{turns}"
+    yield f"conversations: {met} ({ended or 'none ended'})"
+    simulator = talks["simulator"]
+    broken = [f"{simulator[name]} {name}" for name in _RULES_BROKEN if simulator[name]]
+    yield f"simulated user: {', '.join(broken) or 'kept its rules'}, {simulator['calls']} calls"
 
 
-def _usd(amount: float | None, at_least: float) -> str:
-    if amount is None:
-        return f"unknown (at least ${at_least:.4f})"
-    return f"${amount:.4f}"
-
-
-def _next(summary: Mapping[str, Any], suite: str) -> str:
-    """The command to go on with."""
-    model = f" --model {shlex.quote(str(summary['model']))}"
-    if not summary["complete"]:
-        more = ""
-        if summary["stopped"] == "budget":
-            more = f" --budget-usd {2 * (summary['budget_usd'] or 0.5):g}"
-        return f"nightgate run {suite} --resume {summary['run_id']}{more}"
-    if summary["exit_code"] == 0:
-        return f"nightgate runs {summary['suite']}"
-    failed = [case for evaluator in summary["evaluators"] for case in evaluator["failed_cases"]]
-    if failed:
-        # A glob means its own text too, so that any id can be named here.
-        return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{model}"
-    # Plays and judges again what broke, and keeps the rest.
-    return f"nightgate run {suite} --reuse {summary['run_id']}{model}"
+_RULES_BROKEN = ("leaks", "repeats", "cuts", "faults", "regenerations")

@@ -178,7 +178,7 @@ def trial_from_row(row: Mapping[str, Any], transcript: Mapping[str, Any] | None 
             **{name: row[name] for name in _TRIAL_SAME if row.get(name) is not None},
             tool_calls=tuple(_tool_call(call) for call in _parsed(row, "tool_calls", [])),
             final_state=_parsed(row, "final_state", None),
-            conversation=_talk(row),
+            conversation=talk_of(row),
             messages=tuple(_parsed(transcript, "messages", ())),
             tools_offered=_offered(transcript),
             system_prompt=None if transcript is None else transcript["system_prompt"],
@@ -189,7 +189,8 @@ def trial_from_row(row: Mapping[str, Any], transcript: Mapping[str, Any] | None 
         raise _unreadable("trial", row, error) from error
 
 
-def _talk(row: Mapping[str, Any]) -> Talk | None:
+def talk_of(row: Mapping[str, Any]) -> Talk | None:
+    """The conversation in a row of the trials table; None when the trial is none."""
     text = row.get("conversation")
     return None if text is None else Talk.from_dict(json_value(text))
 

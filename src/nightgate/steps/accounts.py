@@ -12,7 +12,8 @@ from typing import Any
 
 from nightgate.rows.redaction import redact_texts
 from nightgate.scores import Status
-from nightgate.summaries import Holes, Ledger, SkillEvidence, skills
+from nightgate.summaries import Conversations, Holes, Ledger, SkillEvidence, skills
+from nightgate.talks import Talk
 from nightgate.trials import Ending
 
 _MOST_FAILURES = 200
@@ -31,10 +32,12 @@ class Account:
     ledger: Ledger = field(default_factory=Ledger)
     holes: Holes = field(default_factory=Holes)
     skills: SkillEvidence = field(default_factory=SkillEvidence)
+    conversations: Conversations = field(default_factory=Conversations)
     _failures: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
 
-    def add_trial(self, ending: Ending) -> None:
+    def add_trial(self, ending: Ending, talk: Talk | None) -> None:
         """Count a trial."""
+        self.conversations.add(ending, talk)
         self.endings[ending] = self.endings.get(ending, 0) + 1
 
     def add_cell(

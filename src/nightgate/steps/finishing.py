@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -20,8 +19,16 @@ from nightgate.gates import Decision, decide
 from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
 from nightgate.rows import keys
-from nightgate.rows.facts import CaseFacts, RunFacts, call_from_row, call_row, score_row, trial_row
-from nightgate.rows.jsontext import json_text, json_value
+from nightgate.rows.facts import (
+    CaseFacts,
+    RunFacts,
+    call_from_row,
+    call_row,
+    score_row,
+    talk_of,
+    trial_row,
+)
+from nightgate.rows.jsontext import json_value
 from nightgate.rows.manifests import Manifest, PartRef
 from nightgate.rows.parts import Part, encode_part, encode_parts
 from nightgate.rows.schemas import CALLS, SCORES, SUMMARIES, TABLES, TRIALS
@@ -32,6 +39,7 @@ from nightgate.steps.accounts import Account
 from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.documents import document
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
+from nightgate.steps.summarizing import summary_rows
 from nightgate.summaries import Summary, Tallies, tally
 from nightgate.trials import Ending, Trial
 
@@ -116,8 +124,8 @@ def _stands(store: Store, run_id: str) -> bool:
 def _account(store: Store, manifest: Manifest) -> Account:
     """The counts of a committed run, from its rows."""
     account = Account()
-    for row in rows_of(store, manifest, keys.TRIALS, ("ending",)):
-        account.add_trial(Ending(row["ending"]))
+    for row in rows_of(store, manifest, keys.TRIALS, ("ending", "conversation")):
+        account.add_trial(Ending(row["ending"]), talk_of(row))
     for row in rows_of(store, manifest, keys.SCORES, _CELL_COLUMNS):
         account.add_cell(
             row["case_id"],
@@ -194,7 +202,7 @@ class _Writer:
         played: list[tuple[Trial, PlannedCase]] = []
         trials = self.found.records([place for _, place in placed])
         for (case, _), trial in zip(placed, trials, strict=True):
-            self.account.add_trial(trial.ending)
+            self.account.add_trial(trial.ending, trial.conversation)
             if self.committing:
                 played.append((trial, case))
         if not played:
@@ -269,7 +277,7 @@ class _Writer:
 
     def commit(self, tallies: Tallies) -> None:
         """Summaries, then the manifest; staging goes last, it is all in the parts."""
-        table = summaries_table(_summary_rows(tallies, self.account, self.facts))
+        table = summaries_table(summary_rows(tallies, self.account, self.facts))
         key = keys.summaries_key(self.plan.suite, self.facts.date, self.plan.run_id)
         self._put_as(keys.SUMMARIES, key, encode_part(table, SUMMARIES))
         started = datetime.fromisoformat(self.plan.started_at).astimezone(UTC)
@@ -292,43 +300,6 @@ class _Writer:
         )
         self.store.create(manifest.key, manifest.to_json())
         self.store.delete(self.store.find(keys.staging_prefix(self.plan.run_id)))
-
-
-def _summary_rows(tallies: Tallies, account: Account, facts: RunFacts) -> Iterator[dict[str, Any]]:
-    plan = tallies.plan
-    planned = {e.name: e for e in plan.evaluators}
-    for case in plan.cases:
-        for name in case.evaluators:
-            found, evaluator = tallies.cells[case.case_id, name], planned[name]
-            holes = account.holes.of(name, {case.case_id})
-            yield {
-                "run_id": facts.run_id,
-                "suite": facts.suite,
-                "date": facts.date,
-                "case_id": case.case_id,
-                "case_hash": case.case_hash,
-                "family": case.family,
-                "layer": case.layer,
-                "stage": case.stage,
-                "language": case.language,
-                "blocking": case.blocking,
-                "evaluator": name,
-                "evaluator_version": evaluator.version,
-                "threshold": evaluator.threshold,
-                "judge_fingerprint": evaluator.judge_fingerprint,
-                "agent_model": facts.agent_model,
-                "agent_fingerprint": case.agent_fingerprint,
-                **found.counts(),
-                "not_applicable_allowed": found.allowed,
-                "not_applicable_required": found.required,
-                "curtailed": found.curtailed,
-                "score_sum": math.fsum(found.scores) if found.scores else None,
-                "score_count": len(found.scores),
-                "holes": json_text([hole.as_dict() for hole in holes]) if holes else None,
-                "run_kind": facts.run_kind,
-                "trigger": facts.trigger,
-                "started_at": datetime.fromisoformat(plan.started_at).astimezone(UTC),
-            }
 
 
 def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

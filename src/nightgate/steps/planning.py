@@ -19,6 +19,7 @@ from nightgate.cases import Case, Persona, Suite, evaluators_of, select
 from nightgate.cases.problems import did_you_mean
 from nightgate.conversations.loop import reached
 from nightgate.errors import ConflictError, InputError
+from nightgate.estimates import expected_calls
 from nightgate.evaluators.registry import Registered
 from nightgate.plans import (
     Fingerprint,
@@ -215,6 +216,7 @@ def make_plan(
         fingerprints={case_id: digests[id(fingerprint)] for case_id, fingerprint in agents.items()},
     )
     facts = {name: registered.facts for name, registered in evaluators.items()}
+    planned = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
     run_id = request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))
     first = next(iter(agents.values()), None)
     return Plan(
@@ -229,7 +231,8 @@ def make_plan(
         judge=suite.judge,
         user=suite.user,
         fingerprint=digest(sorted(set(digests.values()))),
-        evaluators=plan_evaluators(suite, cases, judge=suite.judge, facts=facts),
+        evaluators=planned,
+        expected_calls=expected_calls(suite, cases, planned),
         cases=cases,
         gate=suite.gate.model_dump(mode="json"),
         timeout_s=suite.timeout_s,

@@ -5,6 +5,7 @@ seen, ``ledger`` adds up calls, ``views`` makes parts of the summary document of
 threshold decision, no store and no terminal.
 """
 
+from nightgate.summaries.conversations import Conversations
 from nightgate.summaries.coverage import Hole, Holes
 from nightgate.summaries.families import families, family_details
 from nightgate.summaries.ledger import NANO, Ledger
@@ -23,6 +24,7 @@ from nightgate.summaries.views import (
 __all__ = [
     "NANO",
     "SUMMARY_SCHEMA",
+    "Conversations",
     "Hole",
     "Holes",
     "Ledger",

@@ -34,6 +34,8 @@ def meets(pattern: str, text: str) -> bool:
         ("Άθήνα", "αθηνα"),
         ("İstanbul", "istanbul"),
         ("Opción", "opcion"),
+        ("ŉ", "’n"),
+        ("ẞ\u0301", "ss"),
         ("Opcio\u0301n", "OPCIÓN"),
         ("I can’t", "I can't"),
         ("I canʼt", "I can't"),
@@ -109,6 +111,8 @@ def test_a_line_end_after_a_needle_is_not_meant() -> None:
         ("opcio\u0301n", "OPCION"),
         ("STRASSE", "straße"),
         ("straße", "STRASSE"),
+        ("[ẞß]e", "straße"),
+        ("ﬁn", "FIN"),
         (r"\u00e9t\u00e9", "ete"),
         (r"\xe9t", "été"),
         ("a  +b", "a b"),
@@ -123,6 +127,12 @@ def test_a_line_end_after_a_needle_is_not_meant() -> None:
 def test_patterns_are_folded_as_the_text_is(pattern: str, text: str) -> None:
     """A pattern that was written with accents, dashes or line ends meets text that has lost them."""
     assert meets(pattern, text)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\u00ad\u200b\u200c\u200d\u2060\ufeff")))
+def test_a_text_written_as_a_pattern_meets_itself(text: str) -> None:
+    """In any script; blanks at its ends are trimmed from a text and meant in a pattern."""
+    assert meets(re.escape(" ".join(text.split())), text)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""What the conversations of a run come to, and how its simulated user behaved.
+
+Owns the counts of endings and the averages over conversations. Turns are averaged over successes
+alone, and the number of those stands beside: an average over abandoned conversations says nothing.
+What the simulator did wrong is reported here and gates nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from nightgate.plans import Plan
+from nightgate.summaries.ledger import NANO
+from nightgate.talks import EndReason, Talk
+from nightgate.trials import Ending
+
+_METRICS = frozenset({"GoalCompletion", "LimitHeld"})
+"""Evaluators that only a persona plans."""
+_COUNTED = ("leaks", "regenerations", "repeats", "cuts", "calls")
+
+
+@dataclass(slots=True)
+class Conversations:
+    """Counts over the conversations that have a record."""
+
+    endings: Counter[str] = field(default_factory=Counter)
+    success_turns: list[int] = field(default_factory=list)
+    """User turns of each conversation whose goal was met."""
+    re_asks: int = 0
+    simulator: Counter[str] = field(default_factory=Counter)
+    known_nanousd: int = 0
+    unpriced: int = 0
+    """Conversations whose simulated user cost something unknown."""
+
+    def add(self, ending: Ending, talk: Talk | None) -> None:
+        """Count one trial; trials that are no conversations do not count."""
+        if talk is None:
+            return
+        reason = talk.end_reason.value if talk.end_reason is not None else None
+        self.endings[reason if ending is Ending.COMPLETED and reason else ending.value] += 1
+        if talk.end_reason is EndReason.GOAL_MET and ending is Ending.COMPLETED:
+            self.success_turns.append(talk.end_turn)
+        self.re_asks += sum(len(turn.re_asked) for turn in talk.turns)
+        for name in _COUNTED:
+            self.simulator[name] += getattr(talk.simulator, name)
+        self.simulator["faults"] += len(talk.simulator.faults)
+        if talk.simulator.cost_nanousd is None:
+            self.unpriced += 1
+        else:
+            self.known_nanousd += talk.simulator.cost_nanousd
+
+    def endings_of(self, plan: Plan) -> dict[str, int]:
+        """Endings by name, all of a conversation's listed also when 0; empty without conversations."""
+        if not conversations_of(plan):
+            return {}
+        names = [*(reason.value for reason in EndReason), Ending.SIMULATOR_ERROR.value]
+        listed = {name: self.endings[name] for name in names}
+        return listed | {name: count for name, count in self.endings.items() if name not in listed}
+
+    def as_dict(self, plan: Plan) -> dict[str, Any] | None:
+        """The ``conversations`` part of the JSON summary; None when the run plans none."""
+        planned = conversations_of(plan)
+        if not planned:
+            return None
+        met = self.success_turns
+        wanted = sum(case.trials for case in plan.cases if "GoalCompletion" in case.evaluators)
+        return {
+            "planned": planned,
+            "ended": self.endings.total(),
+            "goal_planned": wanted,
+            "goal_met": len(met),
+            "mean_turns": math.fsum(met) / len(met) if met else None,
+            "re_asks": self.re_asks,
+            "simulator": {
+                **{name: self.simulator[name] for name in (*_COUNTED, "faults")},
+                "cost_usd": None if self.unpriced else self.known_nanousd / NANO,
+            },
+        }
+
+
+def conversations_of(plan: Plan) -> int:
+    """How many planned trials are conversations."""
+    return sum(case.trials for case in plan.cases if _METRICS.intersection(case.evaluators))

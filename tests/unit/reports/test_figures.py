@@ -1,0 +1,112 @@
+"""Coverage, money and the next command in words."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from nightgate.reports.figures import coverage, money, next_command, percent
+from rundocs import a_summary, an_evaluator
+
+
+def a_hole(status: str, count: int, reason: str, blame: str | None = None) -> dict[str, Any]:
+    """Cells that were not judged for one reason."""
+    return {"status": status, "blame": blame, "count": count, "reason": reason, "cases": ["late"]}
+
+
+def test_coverage_says_how_many_and_why_not_the_others() -> None:
+    """Each status with its reasons; what is to blame where something broke."""
+    holes = [
+        a_hole("not_applicable", 3, "no skill invoked"),
+        a_hole("error", 2, "no JSON", "judge"),
+        a_hole("error", 1, "throttled", "infra"),
+        a_hole("skipped", 1, "the run was stopped", "budget"),
+    ]
+    entry = an_evaluator(planned=12, judged=5, not_applicable=3, error=3, skipped=1, holes=holes)
+    assert coverage(entry) == (
+        "judged 5 of 12: 3 not applicable (no skill invoked), "
+        "3 errors (judge: no JSON x2; infra: throttled), 1 skipped (budget: the run was stopped)"
+    )
+
+
+def test_coverage_of_everything_is_short() -> None:
+    """Nothing has to be explained."""
+    assert coverage(an_evaluator()) == "judged 9 of 9"
+
+
+def test_a_metric_is_measured_not_judged() -> None:
+    """Both figures are shown: it has no verdicts."""
+    assert coverage(an_evaluator(judged=0, measured=9)) == "judged 0 of 9, measured 9"
+
+
+def test_required_findings_that_did_not_apply_are_said_to_be_failures() -> None:
+    """Otherwise the rate beside it would not add up."""
+    entry = an_evaluator(judged=8, not_applicable=1, required_not_applicable=1)
+    entry["holes"] = [a_hole("not_applicable", 1, "no skill invoked")]
+    assert coverage(entry) == (
+        "judged 8 of 9: 1 not applicable (no skill invoked; 1 of them required, so counted as failed)"
+    )
+
+
+def test_many_reasons_are_counted() -> None:
+    """A line is a line."""
+    holes = [a_hole("error", 1, f"reason {n}", "judge") for n in range(5)]
+    entry = an_evaluator(judged=4, error=5, holes=holes)
+    assert coverage(entry).endswith("judge: reason 2; 2 more reasons)")
+
+
+def test_reasons_are_quoted_as_the_place_asks() -> None:
+    """They may be an agent's or a judge's words."""
+    entry = an_evaluator(judged=8, error=1, holes=[a_hole("error", 1, "said\n\x1b[31mred", "judge")])
+    assert "(judge: <said red>)" in coverage(entry, lambda text: f"<{text}>")
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(1.0, "100%"), (0.9999, "99.99%"), (0.5, "50%"), (0.001, "0.10%")]
+)
+def test_nearly_all_is_not_all(share: float, shown: str) -> None:
+    """Nor is hardly anything nothing."""
+    assert percent(share) == shown
+
+
+def test_an_unknown_price_is_said() -> None:
+    """With what is known as a lower bound."""
+    cost = {
+        "agent": None,
+        "judge": 0.25,
+        "user": 0.0,
+        "total": None,
+        "unpriced_calls": 2,
+        "at_least": {"agent": 0.5, "judge": 0.25, "user": 0.0, "total": 0.75},
+    }
+    summary = a_summary(cost_usd=cost, calls={"total": 9, "retries": 1, "late": 0})
+    assert money(summary) == (
+        "agent unknown (at least $0.5000), judge $0.2500, total unknown (at least $0.7500) "
+        "(9 calls, 1 retried, 2 of unknown cost)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "command"),
+    [
+        ({}, "nightgate runs support"),
+        (
+            {"exit_code": 1, "evaluators": [an_evaluator(failed_cases=["it's late"])]},
+            "nightgate run 'my cases' --case 'it'\"'\"'s late' --trials 3 --model scripted:agent",
+        ),
+        ({"exit_code": 3}, "nightgate run 'my cases' --reuse support-1 --model scripted:agent"),
+        ({"complete": False, "exit_code": 130}, "nightgate run 'my cases' --resume support-1"),
+        (
+            {"complete": False, "exit_code": 4, "stopped": "budget", "budget_usd": 1.0},
+            "nightgate run 'my cases' --resume support-1 --budget-usd 2",
+        ),
+    ],
+)
+def test_the_next_command_is_ready_for_a_shell(more: dict[str, Any], command: str) -> None:
+    """Names with blanks and quotes included; the store where it is not the default one."""
+    summary = a_summary(**more)
+    assert next_command(summary, suite="my cases") == command
+    words = shlex.split(next_command(summary, suite="my cases", store="a b"))
+    assert words == [*shlex.split(command), "--store", "a b"]
