@@ -30,7 +30,7 @@ class Value:
 
 
 def read_values(path: Path) -> list[Value]:
-    """All JSON values of a file; a list's items and a ``spans`` list's items are values of their own.
+    """All JSON values of a file, in their order.
 
     Raises:
         InputError: If the file cannot be read, is empty, is a Git LFS pointer or holds no JSON; with
