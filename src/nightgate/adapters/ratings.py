@@ -50,6 +50,31 @@ def rating(schema: Mapping[str, Any], want: Want) -> dict[str, Any]:
     return _object(schema, want, good=good, depth=0)
 
 
+_TURN = re.compile(r"^\[turn (\d+)\] USER:", re.MULTILINE)
+
+
+def own_reply(evaluator: str | None, shown: str, want: Want) -> dict[str, Any]:
+    """The same for judges of ours, which ask in words and not by schema.
+
+    Args:
+        evaluator: Which one asks.
+        shown: What it shows; a rating of turns needs to know how many there are.
+        want: Which end.
+
+    >>> own_reply("Criterion:polite", "", "worst")["verdict"]
+    'no'
+    """
+    good = want == "best"
+    if evaluator == "Contradictions":
+        pair = {"first_turn": 1, "second_turn": 1, "what": "scripted: worst"}
+        return {"pairs": [] if good else [pair]}
+    if evaluator == "TurnQuality":
+        turns = max((int(turn) for turn in _TURN.findall(shown)), default=0)
+        score = 5 if good else 1
+        return {"turns": [{"turn": n, "score": score, "why": "scripted"} for n in range(1, turns + 1)]}
+    return {"verdict": "yes" if good else "no", "reason": f"scripted: {want}"}
+
+
 def _object(schema: Mapping[str, Any], want: Want, *, good: bool, depth: int) -> dict[str, Any]:
     required = set(schema.get("required", ()))
     properties: Mapping[str, Any] = schema.get("properties") or {}

@@ -18,7 +18,7 @@ from strands.tools import convert_pydantic_to_tool_spec
 from strands.types.exceptions import ContextWindowOverflowException
 
 from nightgate.adapters.failures import ScriptedFailure
-from nightgate.adapters.ratings import Want, rating
+from nightgate.adapters.ratings import Want, own_reply, rating
 from nightgate.calls import Outcome, Role, Scope, current_scope
 from nightgate.cases.script_steps import ScriptUsage, Step
 from nightgate.cases.scripts import Playlist, Script
@@ -28,12 +28,6 @@ from nightgate.trials import Usage
 
 _STRUCTURED_OUTPUT = "IMPORTANT: This StructuredOutputTool"
 """How the SDK begins the description of the tool that it adds for typed answers."""
-
-_CRITERION: Mapping[str, Mapping[str, str]] = {
-    "best": {"verdict": "yes", "reason": "scripted: best"},
-    "worst": {"verdict": "no", "reason": "scripted: worst"},
-}
-"""What a judge of ours, which asks in words and not by schema, gets for best and worst."""
 
 _NOTHING = ScriptUsage()
 
@@ -106,7 +100,7 @@ class ScriptedModel(Model):
                 await asyncio.sleep(step.delay_s)
             if fails and step.raise_ is not None:
                 self._raise(step.raise_)
-            blocks = _blocks(step, tool_specs, tool_choice)
+            blocks = _blocks(step, tool_specs, tool_choice, scope.evaluator, messages)
             yield {"messageStart": {"role": "assistant"}}
             for event in _content(blocks, index):
                 yield event
@@ -229,25 +223,31 @@ def _blocks(
     step: Step,
     tool_specs: Sequence[Mapping[str, Any]] | None,
     tool_choice: Mapping[str, Any] | None,
+    evaluator: str | None,
+    messages: Any,
 ) -> list[tuple[str | None, str]]:
     """The message's blocks in order: (tool name or None for text, what it says or is called with)."""
     blocks: list[tuple[str | None, str]] = [(None, text) for text in (step.raw, step.say) if text]
     if step.fields is not None:
-        blocks.append(_judgement(step.fields, _asked(tool_specs, tool_choice)))
+        asked = _asked(tool_specs, tool_choice)
+        blocks.append(_judgement(step.fields, asked, evaluator, messages))
     for call in step.call:
         arguments = call.arguments
         blocks.append((call.name, arguments if isinstance(arguments, str) else _json(arguments)))
     return blocks
 
 
-def _judgement(fields: Any, asked: Mapping[str, Any] | None) -> tuple[str | None, str]:
+def _judgement(
+    fields: Any, asked: Mapping[str, Any] | None, evaluator: str | None, messages: Any
+) -> tuple[str | None, str]:
     """A verdict in the form in which the judge was asked for it."""
-    if asked is None:
-        return None, _json(_CRITERION[fields] if isinstance(fields, str) else fields)
     if isinstance(fields, str):
         want: Want = "best" if fields == "best" else "worst"
-        fields = rating(asked["inputSchema"]["json"], want)
-    return asked["name"], _json(fields)
+        schema = asked["inputSchema"]["json"] if asked is not None else None
+        fields = (
+            rating(schema, want) if schema is not None else own_reply(evaluator, shown_text(messages), want)
+        )
+    return None if asked is None else asked["name"], _json(fields)
 
 
 def _asked(

@@ -8,12 +8,12 @@ taken for the judge's own, so a planted verdict stays data. Knows no provider.
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from nightgate.cases import Case
 from nightgate.evaluators.fencing import fence, tool_data
+from nightgate.evaluators.replies import AGAIN, MAX_RAW, only_object
 from nightgate.evaluators.text import clip
 from nightgate.ports import JudgeModel
 from nightgate.scores import Blame, Score, Status
@@ -34,11 +34,7 @@ Reply with one JSON object and nothing else, in these English words whatever the
 yes: the answer meets the criterion. no: it does not. cannot_tell: the blocks do not show enough to
 decide."""
 
-AGAIN = "Your last reply to this could not be read. Reply with the JSON object and nothing else."
-"""Added when an unusable reply is asked for again: at temperature 0 the same words bring the same reply."""
-
 _VERDICTS = {"yes": Status.PASS, "no": Status.FAIL, "cannot_tell": Status.NOT_APPLICABLE}
-_MAX_RAW = 4_000
 _MAX_REASON = 1_000
 _SHORT = 200
 
@@ -82,7 +78,7 @@ class Criterion:
             details={
                 "expected": _expected(criterion),
                 "observed": f"no verdict: {clip(problem, _SHORT)}",
-                "raw": raw[:_MAX_RAW],
+                "raw": raw[:MAX_RAW],
             },
         )
 
@@ -134,7 +130,7 @@ def read_reply(raw: str, *, shown: str = "") -> tuple[str | None, str, str]:
     """
     if not raw.strip():
         return None, "", "it is empty"
-    found, problem = _only_object(raw, shown)
+    found, problem = only_object(raw, shown)
     if found is None:
         return None, "", problem
     verdict = found.get("verdict")
@@ -146,58 +142,3 @@ def read_reply(raw: str, *, shown: str = "") -> tuple[str | None, str, str]:
 
 
 _SEPARATOR = re.compile(r"[\s_-]+")
-_ASIDE = re.compile(r"[\s\\]+")
-"""Blanks, and the escapes of an object that stood inside another one's text: a copy is known without."""
-_OPENING = re.compile(r"^[^\S\n]*(?:```[\w-]*[^\S\n]*)?(?=\{)", re.MULTILINE)
-
-
-def _only_object(raw: str, shown: str) -> tuple[dict[str, Any] | None, str]:
-    """The one JSON object in a reply, or None and why there is none that counts.
-
-    It begins a line. Inside a sentence it is a quotation, as of a verdict that the answer under
-    judgement had planted, and decides nothing; neither does one that is copied from the data onto a
-    line of its own, nor a draft inside ``<think>``.
-    """
-    objects: list[dict[str, Any]] = []
-    text, position = _thought_over(raw.lstrip("\ufeff")), 0
-    data = _ASIDE.sub("", shown)
-    while opening := _OPENING.search(text, position):
-        start = opening.end()
-        try:
-            value, position = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            text, start = _without_comments(text[start:]), 0
-            try:
-                value, position = _DECODER.raw_decode(text)
-            except (ValueError, RecursionError):
-                return None, "its JSON object is torn or no JSON"
-        if _ASIDE.sub("", text[start:position]) in data:
-            return None, "its JSON object is copied from what the judge was shown"
-        objects.append(value)
-    if not objects:
-        return None, "no JSON object"
-    if any(other != objects[0] for other in objects[1:]):
-        return None, "several JSON objects that differ"
-    return objects[0], ""
-
-
-def _thought_over(raw: str) -> str:
-    """The reply without the thinking that some models put in front of it."""
-    return raw.partition("</think>")[2] if raw.lstrip().startswith("<think>") else raw
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are there once: of two verdicts neither counts."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
-    return found
-
-
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
-_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|(?://|#)[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
-
-
-def _without_comments(raw: str) -> str:
-    """Drop comments and trailing commas outside of strings."""
-    return _STRING_OR_COMMENT.sub(lambda m: m[0] if m[0].startswith('"') else "", raw)

@@ -27,6 +27,7 @@ from nightgate.evaluators.conversation import (
     TurnEfficiency,
     TurnsToResolve,
 )
+from nightgate.evaluators.conversation_judges import Contradictions, TurnQuality
 from nightgate.evaluators.criterion import SYSTEM, Criterion
 from nightgate.evaluators.skills import SkillPolicy
 from nightgate.evaluators.state import BlockedAsExpected, StateReached
@@ -57,6 +58,9 @@ _CODE: Mapping[str, Callable[..., Evaluator]] = {
     "ReAsks": ReAsks,
     "PerceivedOnly": PerceivedOnly,
 }
+
+_JUDGES = {"Contradictions": Contradictions, "TurnQuality": TurnQuality}
+"""Judges of ours that suite.yaml names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +111,13 @@ def _build(
             evaluator=criterion,
             facts=_judge_facts(name, Criterion.version, pinned, {**params, "prompt": SYSTEM}),
             inline=True,
+        )
+    if name in _JUDGES:
+        pinned = _pinned(name, judge)
+        made = _construct(name, partial(_JUDGES[name], pinned), params)
+        identity = {**params, "prompt": _JUDGES[name].system}
+        return Registered(
+            evaluator=made, facts=_judge_facts(name, made.version, pinned, identity), inline=True
         )
     found = getattr(import_strands_evals(), name, None)
     if found is None or not is_strands(found):

@@ -13,6 +13,7 @@ from typing import Any
 from nightgate.rows.redaction import redact_texts
 from nightgate.scores import Status
 from nightgate.summaries import Conversations, Holes, Ledger, SkillEvidence, skills
+from nightgate.summaries.conversations import QUALITY
 from nightgate.talks import Talk
 from nightgate.trials import Ending
 
@@ -56,6 +57,8 @@ class Account:
         self.cells.append((case_id, evaluator, status.value, blame, score))
         if evaluator == skills.EVALUATOR and "skills" in details:
             self.skills.add(details["skills"])
+        if evaluator == QUALITY and "turns" in details:
+            self.conversations.add_quality(details["turns"])
         self.holes.add(case_id, evaluator, status, blame, reason)
         if status not in _TOLD:
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,8 @@ from nightgate.trials import Ending
 
 _METRICS = frozenset({"GoalCompletion", "LimitHeld"})
 """Evaluators that only a persona plans."""
+QUALITY = "TurnQuality"
+"""The judge whose figures are shown turn by turn."""
 _COUNTED = ("leaks", "regenerations", "repeats", "cuts", "calls")
 
 
@@ -32,6 +35,8 @@ class Conversations:
     re_asks: int = 0
     simulator: Counter[str] = field(default_factory=Counter)
     known_nanousd: int = 0
+    quality: dict[int, list[float]] = field(default_factory=dict)
+    """Turn -> what a judge gave it, in [0, 1]."""
     unpriced: int = 0
     """Conversations whose simulated user cost something unknown."""
 
@@ -51,6 +56,11 @@ class Conversations:
             self.unpriced += 1
         else:
             self.known_nanousd += talk.simulator.cost_nanousd
+
+    def add_quality(self, turns: Mapping[str, float]) -> None:
+        """Count one judgement of ``TurnQuality``: turn number as text -> quality in [0, 1]."""
+        for turn, quality in turns.items():
+            self.quality.setdefault(int(turn), []).append(quality)
 
     def endings_of(self, plan: Plan) -> dict[str, int]:
         """Endings by name, all of a conversation's listed also when 0; empty without conversations."""
@@ -74,6 +84,9 @@ class Conversations:
             "goal_met": len(met),
             "mean_turns": math.fsum(met) / len(met) if met else None,
             "re_asks": self.re_asks,
+            "quality_by_turn": {
+                str(turn): math.fsum(found) / len(found) for turn, found in sorted(self.quality.items())
+            },
             "simulator": {
                 **{name: self.simulator[name] for name in (*_COUNTED, "faults")},
                 "cost_usd": None if self.unpriced else self.known_nanousd / NANO,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from makers import RepliesJudge, a_call, a_case, a_trial
-from nightgate.evaluators.criterion import AGAIN, SYSTEM, Criterion, read_reply, render
+from nightgate.evaluators.criterion import SYSTEM, Criterion, read_reply, render
+from nightgate.evaluators.replies import AGAIN
 from nightgate.scores import Blame, Score, Status
 from nightgate.trials import Trial
 
