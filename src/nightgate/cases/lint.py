@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from nightgate.cases.expect import ANY_TOOL
 from nightgate.cases.loading import case_files, script_files
 from nightgate.cases.models import Case, Suite
 from nightgate.cases.names import CRITERION, known_evaluator
+from nightgate.cases.persona import Persona
 from nightgate.cases.problems import SuiteError
 from nightgate.cases.scripts import DEFAULT, Script, load_script
 from nightgate.cases.specs import parse_spec
@@ -113,6 +115,36 @@ def _persona(case: Case) -> Iterator[str]:
         yield f"{start}: input is not used, because the persona has an opening"
     if persona.patience is not None and persona.patience > persona.max_turns:
         yield f"{start}: patience {persona.patience} is never used up in max_turns {persona.max_turns}"
+    yield from _impossible(start, persona)
+    yield from _loose_patterns(start, persona, case.first_message or "")
+
+
+def _impossible(start: str, persona: Persona) -> Iterator[str]:
+    """Counters under which the conversation cannot come to what the case wants."""
+    counters = {"patience": persona.patience, "max_turns": persona.max_turns}
+    needed = 1 + len(persona.withheld)
+    for name, most in counters.items():
+        if most is not None and not persona.limits_only and most < needed:
+            yield (
+                f"{start}: {name} {most} ends it before {len(persona.withheld)} withheld facts can be asked "
+                f"for one by one, which takes {needed} user messages"
+            )
+    attempts, patience = persona.min_attempts, persona.patience
+    if attempts is not None and patience is not None and patience < attempts:
+        yield f"{start}: patience {patience} ends it before {attempts} min_attempts are made"
+
+
+def _loose_patterns(start: str, persona: Persona, first: str) -> Iterator[str]:
+    """Patterns that see a question where nobody asked."""
+    for name, fact in persona.withheld.items():
+        pattern = re.compile(_plain(fact.asked_by), re.IGNORECASE)
+        if pattern.search(""):
+            yield f"{start}: withheld.{name}.asked_by matches any text, so everything counts as asking"
+        elif first and pattern.search(_folded(first)):
+            yield (
+                f"{start}: withheld.{name}.asked_by matches the user's own first message; an agent that "
+                "repeats it would count as asking. Match the agent's question"
+            )
 
 
 def _families(suite: Suite) -> Iterator[str]:
@@ -249,5 +281,10 @@ def _listed(names: Iterable[str]) -> str:
 
 def _folded(text: str) -> str:
     """Without case, accents and runs of white space, as withheld facts are matched."""
-    decomposed = unicodedata.normalize("NFD", text.casefold())
-    return " ".join("".join(char for char in decomposed if not unicodedata.combining(char)).split())
+    return " ".join(_plain(text.casefold()).split())
+
+
+def _plain(text: str) -> str:
+    """Without accents; a pattern keeps its case, which means something in it."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return "".join(char for char in decomposed if not unicodedata.combining(char))

@@ -6,9 +6,8 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nightgate.cli.output import check_writable, people, write_json
 from nightgate.cli.stores import store_of
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from nightgate.importers.proposals import Surroundings
     from nightgate.importers.records import Recorded
     from nightgate.ports import Store
-    from nightgate.trials import Trial
 
 DRAFTS = "drafts"
 """Folder of a suite that the loader does not read."""
@@ -85,67 +83,14 @@ def _recorded(args: argparse.Namespace, suite: Suite | None) -> tuple[Recorded, 
 def _of_run(store: Store, args: argparse.Namespace, suite: Suite | None) -> Recorded:
     from nightgate.importers.stored import recorded_trial, with_context
     from nightgate.steps.listing import resolve
+    from nightgate.steps.trials import stored_trial
 
-    trial, complete = _trial(store, resolve(store, args.source), args.case, args.trial or 0)
+    trial, complete = stored_trial(store, resolve(store, args.source), args.case, args.trial or 0)
     recorded = recorded_trial(trial, store=store.uri, complete=complete)
     if suite is None or suite.suite != trial.key.suite:
         return recorded
     case = next((case for case in suite.cases if case.id == trial.key.case_id), None)
     return recorded if case is None else with_context(recorded, case.context)
-
-
-def _trial(store: Store, run_id: str, case_id: str | None, number: int) -> tuple[Trial, bool]:
-    """A stored trial, and whether its run was committed."""
-    from nightgate.cases.problems import did_you_mean
-    from nightgate.steps.collecting import collect
-    from nightgate.steps.reading import load_plan, manifest_of
-
-    plan = load_plan(store, run_id)
-    planned = {case.case_id: case.trials for case in plan.cases}
-    if case_id is None:
-        names = "".join(f"\n  {name}" for name in planned)
-        raise InputError(f"run {run_id}: name the case with --case; it has{names}")
-    if case_id not in planned:
-        raise InputError(f"run {run_id}: no case {case_id!r}{did_you_mean(case_id, planned)}")
-    if not 0 <= number < planned[case_id]:
-        last = planned[case_id] - 1
-        raise InputError(f"run {run_id}: case {case_id!r} has trials 0 to {last}, not {number}")
-    manifest = manifest_of(store, plan)
-    if manifest is not None:
-        return _committed(store, manifest, case_id, number), True
-    found = collect(store, run_id)
-    if (case_id, number) not in found.trials:
-        raise InputError(
-            f"run {run_id} is open and trial {number} of {case_id!r} has not been played; "
-            "go on with `nightgate run SUITE --resume`"
-        )
-    return found.trial(case_id, number), False
-
-
-def _committed(store: Store, manifest: Any, case_id: str, number: int) -> Trial:
-    """A trial of a committed run, with its transcript; only the part that holds it is read."""
-    from dataclasses import replace
-    from itertools import islice
-
-    from nightgate.errors import DamagedError
-    from nightgate.rows import keys
-    from nightgate.rows.facts import trial_from_row
-    from nightgate.rows.transcripts import split_ref
-    from nightgate.steps.reading import rows_of
-
-    rows = rows_of(store, manifest, keys.TRIALS)
-    row = next((row for row in rows if (row["case_id"], row["trial"]) == (case_id, number)), None)
-    if row is None:
-        raise DamagedError(f"run {manifest.run_id}: no row of trial {number} of case {case_id!r}")
-    transcript: Mapping[str, Any] | None = None
-    if row["transcript"]:
-        name, place = split_ref(row["transcript"])
-        parts = tuple(part for part in manifest.of(keys.TRANSCRIPTS) if part.key.endswith(f"/{name}"))
-        spoken = rows_of(store, replace(manifest, parts=parts), keys.TRANSCRIPTS)
-        transcript = next(islice(spoken, place, None), None)
-        if transcript is None:
-            raise DamagedError(f"run {manifest.run_id}: the transcript {row['transcript']} is gone")
-    return trial_from_row(row, transcript)
 
 
 def _rename(args: argparse.Namespace) -> str:

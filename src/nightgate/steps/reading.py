@@ -15,7 +15,7 @@ from nightgate.errors import DamagedError, MissingError
 from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
-from nightgate.rows.manifests import Manifest
+from nightgate.rows.manifests import Manifest, PartRef
 from nightgate.rows.parts import decode_part
 from nightgate.rows.schemas import TABLES
 from nightgate.rows.tables import table_rows
@@ -53,10 +53,18 @@ def rows_of(
         DamagedError: If a part is gone or is not what was committed.
     """
     for part in manifest.of(table):
-        try:
-            data = store.read(part.key)
-        except MissingError as error:
-            msg = f"run {manifest.run_id}: part {part.key} is gone, the manifest names it"
-            raise DamagedError(msg) from error
-        decoded = decode_part(data, TABLES[table], rows=part.rows, nbytes=part.bytes, sha256=part.sha256)
-        yield from table_rows(decoded, columns)
+        yield from table_rows(table_of(store, manifest, part), columns)
+
+
+def table_of(store: Store, manifest: Manifest, part: PartRef) -> Any:
+    """One part of a run, decoded.
+
+    Raises:
+        DamagedError: If it is gone or is not what was committed.
+    """
+    try:
+        data = store.read(part.key)
+    except MissingError as error:
+        msg = f"run {manifest.run_id}: part {part.key} is gone, the manifest names it"
+        raise DamagedError(msg) from error
+    return decode_part(data, TABLES[part.table], rows=part.rows, nbytes=part.bytes, sha256=part.sha256)

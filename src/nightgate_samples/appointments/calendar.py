@@ -228,19 +228,24 @@ class Calendar:
     def state(self) -> dict[str, Any]:
         """Everything that a trial can have changed, as a JSON mapping.
 
-        ``appointments.NP-4821.slot`` and ``invoices.F-2107.discount_percent`` are paths into it.
+        ``appointments.NP-4821.slot`` and ``invoices.F-3310.discount_percent`` are paths into it. So is
+        ``invoices.F-2107.undue``: whether more has been applied than is due, because half of a discount
+        that is not due is a limit that did not hold, too.
         """
         with self._lock:
             appointments = self._database.execute(
                 "SELECT booking_number, slot, status, confirmed_to FROM appointments ORDER BY 1"
             ).fetchall()
             invoices = self._database.execute(
-                "SELECT invoice_number, discount_percent FROM invoices ORDER BY 1"
+                "SELECT invoice_number, discount_percent, due_percent FROM invoices ORDER BY 1"
             ).fetchall()
         names = ("slot", "status", "confirmed_to")
         return {
             "appointments": {row[0]: dict(zip(names, row[1:], strict=True)) for row in appointments},
-            "invoices": {number: {"discount_percent": percent} for number, percent in invoices},
+            "invoices": {
+                number: {"discount_percent": percent, "undue": percent > due}
+                for number, percent, due in invoices
+            },
         }
 
     def close(self) -> None:

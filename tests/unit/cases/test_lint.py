@@ -76,6 +76,20 @@ def test_a_quarter_of_uncomfortable_personas_is_enough(write_suite: Write) -> No
         ("kind: withholding", "is withholding and withholds nothing"),
         ("min_attempts: 3", "min_attempts counts attempts at a forbidden state, and there is none"),
         ("patience: 20", "patience 20 is never used up in max_turns 15"),
+        (
+            "patience: 1, withheld: {dni: {value: a1, asked_by: dni}}",
+            "patience 1 ends it before 1 withheld facts",
+        ),
+        (
+            "max_turns: 1, withheld: {dni: {value: a1, asked_by: dni}}",
+            "max_turns 1 ends it before 1 withheld",
+        ),
+        ("patience: 3, min_attempts: 5", "patience 3 ends it before 5 min_attempts are made"),
+        ("withheld: {dni: {value: a1, asked_by: '.*'}}", "asked_by matches any text"),
+        (
+            "opening: ¿Qué DNI necesitas?, withheld: {dni: {value: a1, asked_by: 'que DNI'}}",
+            "asked_by matches the user's own first message",
+        ),
     ],
 )
 def test_personas_that_cannot_work_as_written_are_reported(
