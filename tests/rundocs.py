@@ -112,6 +112,8 @@ def a_summary(*rows: dict[str, Any], verdict: str = "pass", code: int = 0, **mor
         "families": {},
         "family_details": {},
         "skills": None,
+        "conversations": None,
+        "endings": {},
         "endings": {},
         "flaky": [],
         "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},

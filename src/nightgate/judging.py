@@ -45,8 +45,10 @@ def unjudged(
         case: Its case.
         reads_trajectory: Whether the evaluator looks at calls, which have to be recorded for that.
     """
-    seen_to_end = trial.ending is Ending.COMPLETED or trial.ending is Ending.AGENT_BLOCKED
-    if seen_to_end and reads_trajectory and not trial.recorded:
+    wanted_stop = trial.ending is Ending.AGENT_BLOCKED and case.expect.blocked is True
+    if trial.ending is Ending.COMPLETED or wanted_stop:
+        if trial.recorded or not reads_trajectory:
+            return None
         # No call was seen because none could be: neither a pass nor a fail of the agent's.
         return Score(
             evaluator=planned.name,
@@ -56,9 +58,6 @@ def unjudged(
             reason="the trial's trajectory is missing: the target shows no agent whose calls could be "
             "recorded. Return a strands Agent, or a graph of them, from the factory",
         )
-    wanted_stop = case.expect.blocked is True
-    if trial.ending is Ending.COMPLETED or (trial.ending is Ending.AGENT_BLOCKED and wanted_stop):
-        return None
     if planned.name == "BlockedAsExpected" and trial.ending is Ending.AGENT_BLOCKED:
         return None
     reason = f"{trial.ending.value}: {trial.error or 'no further word'}"

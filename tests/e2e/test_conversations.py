@@ -31,9 +31,9 @@ async def played(
     folder: Path, agent: Any, says_user: Any, persona: Any = None, **more: Any
 ) -> dict[str, Any]:
     """The summary of a run of one conversation."""
-    evaluators = more.pop("evaluators", "")
+    head = {name: more.pop(name, "") for name in ("evaluators", "more")}
     scripts = {"agent": agent, "user": says_user, "judge": more.pop("judge", says("never"))}
-    suite = write_talks(folder / "talks", persona, scripts=scripts, evaluators=evaluators)
+    suite = write_talks(folder / "talks", persona, scripts=scripts, **head)
     request = RunRequest.make(suite, {"store": str(folder / "store"), **more})
     return (await run_request(request)).summary.as_dict()
 
@@ -151,6 +151,65 @@ def test_a_goal_that_holds_before_the_first_message_is_refused(tmp_path: Path) -
 
     assert done.code == 2
     assert "holds before the first message" in done.err
+
+
+async def test_the_deadline_is_for_agent_turns_and_not_for_the_user(tmp_path: Path) -> None:
+    """A user that thinks for longer than the agent may is no fault of the agent's."""
+    user = {"replies": {"*": [{"say": "It is 12345678-Z.", "delay_s": 0.6}]}}
+
+    summary = await played(tmp_path, MOVES, user, more="timeout_s: 0.5\n")
+
+    assert summary["endings"]["goal_met"] == 1
+
+
+async def test_an_agent_that_hangs_in_its_second_turn_has_timed_out(tmp_path: Path) -> None:
+    """The agent's own fault: fail cells, and what was said before stays in the row."""
+    agent = {"replies": {"*": [{"say": "What is your DNI?"}, {"say": "late", "delay_s": 5}]}}
+
+    summary = await played(tmp_path, agent, says("It is 12345678-Z."), more="timeout_s: 0.3\n")
+
+    assert summary["trials"]["agent_timeout"] == 1
+    assert by_name(summary, "GoalCompletion")["failed"] == 1
+    (trial,) = rows(tmp_path / "store", "trials")
+    assert [turn["agent"] for turn in json.loads(trial["conversation"])["turns"]] == ["What is your DNI?", ""]
+
+
+async def test_the_users_calls_are_held_to_the_budget(tmp_path: Path) -> None:
+    """A cap is over all roles; what was stopped is open, and a resume with more plays it."""
+    used = {"usage": {"input": 1000, "output": 1000}}
+    user = {
+        "price": {"input": 1000, "output": 1000},
+        "replies": {"*": [{"say": "Hm.", **used}, {"say": "It is 12345678-Z.", **used}]},
+    }
+    agent = {"replies": {"*": [{"say": "What is your DNI?"}, *MOVES["replies"]["*"]]}}
+
+    stopped = await played(tmp_path, agent, user, budget_usd="3", run_id="r1")
+    suite = str(tmp_path / "talks")
+    resumed = nightgate(
+        "run",
+        suite,
+        "--store",
+        str(tmp_path / "store"),
+        "--resume",
+        "r1",
+        "--budget-usd",
+        "20",
+        "--json",
+        "-",
+    )
+
+    assert (stopped["exit_code"], stopped["complete"]) == (4, False)
+    assert resumed.json["endings"]["goal_met"] == 1
+    assert resumed.json["cost_usd"]["user"] == pytest.approx(6.0)
+
+
+async def test_another_user_is_another_trial(tmp_path: Path) -> None:
+    """Trials of a run with another simulated user are not taken over."""
+    first = await played(tmp_path, MOVES, says("It is 12345678-Z."))
+    again = await played(tmp_path, MOVES, says("It is 12345678-Z!"), reuse=first["run_id"])
+    same = await played(tmp_path, MOVES, says("It is 12345678-Z!"), reuse=again["run_id"])
+
+    assert (again["calls"]["total"], same["calls"]["total"]) == (4, 0)
 
 
 # --- the persona stays outside ---

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator

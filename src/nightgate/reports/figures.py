@@ -68,6 +68,32 @@ def _reasons(holes: Sequence[Mapping[str, Any]], quote: Callable[[str], str]) ->
         yield f"{len(holes) - _MOST_REASONS} more reasons"
 
 
+def conversations(summary: Mapping[str, Any]) -> Iterator[str]:
+    """How conversations ended, what success took, and how the simulated user behaved.
+
+    Turns are averaged over successes, so the number of those comes first.
+    """
+    talks = summary["conversations"]
+    if talks is None:
+        return
+    ended = ", ".join(
+        f"{count} {name.replace('_', ' ')}" for name, count in summary["endings"].items() if count
+    )
+    mean = talks["mean_turns"]
+    turns = f", {mean:.1f} user turns each" if mean is not None else ""
+    met = f"{talks['goal_met']} of {talks['goal_planned']} met their goal{turns}"
+    yield f"conversations: {met} ({ended or 'none ended'})"
+    quality = talks["quality_by_turn"]
+    if quality:
+        yield "quality by turn: " + ", ".join(f"{turn}: {mean:.2f}" for turn, mean in quality.items())
+    simulator = talks["simulator"]
+    broken = [f"{simulator[name]} {name}" for name in _RULES_BROKEN if simulator[name]]
+    yield f"simulated user: {', '.join(broken) or 'kept its rules'}, {simulator['calls']} calls"
+
+
+_RULES_BROKEN = ("leaks", "repeats", "cuts", "faults", "regenerations")
+
+
 def money(summary: Mapping[str, Any]) -> str:
     """What was spent, by role; an unknown price is said, and never 0."""
     cost, calls = summary["cost_usd"], summary["calls"]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.figures import coverage, money, next_command, percent, unjudged
+from nightgate.reports.figures import conversations, coverage, money, next_command, percent, unjudged
 from nightgate.reports.text import family_outcome, plain
 
 LIMIT_BYTES = 256 * 1024
@@ -119,6 +119,7 @@ def _run(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[
     )
     yield from _section("Flaky", _flaky(summary["flaky"]), _MOST_FLAKY)
     yield from _skills(summary["skills"])
+    yield from _conversations(summary)
     yield ""
     yield f"Cost: {code(money(summary), 1000)}"
     yield ""
@@ -252,6 +253,13 @@ def _families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterat
 def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for case in flaky:
         yield f"- {code(case['case'])} {code(case['evaluator'])}: {case['passed']} of {case['judged']} passed"
+
+
+def _conversations(summary: Mapping[str, Any]) -> Iterator[str]:
+    lines = list(conversations(summary))
+    if lines:
+        yield from ("", "### Conversations", "")
+        yield from (f"- {line}" for line in lines)
 
 
 def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:

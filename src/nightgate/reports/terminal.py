@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.figures import money, next_command, percent
+from nightgate.reports.figures import conversations, money, next_command, percent
 from nightgate.reports.text import family_outcome, plain
 
 _MOST_REASONS = 8
@@ -39,7 +39,7 @@ def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterato
     yield from _flaky(summary["flaky"])
     yield from _families(summary["family_details"])
     yield from _skills(summary["skills"])
-    yield from _conversations(summary["conversations"], summary["endings"])
+    yield from conversations(summary)
     yield f"cost: {money(summary)}"
     yield f"next: {next_command(summary, suite=suite, store=store)}"
 
@@ -157,20 +157,3 @@ def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:
         f"{invoked['judgeable']} of {invoked['seen']} invocations with evidence to judge"
         + (f" ({outcomes})" if outcomes else "")
     )
-
-
-def _conversations(talks: Mapping[str, Any] | None, endings: Mapping[str, int]) -> Iterator[str]:
-    """How conversations ended, what success took, and how the simulated user behaved."""
-    if talks is None:
-        return
-    ended = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in endings.items() if count)
-    mean = talks["mean_turns"]
-    turns = f", {mean:.1f} user turns each" if mean is not None else ""
-    met = f"{talks['goal_met']} of {talks['goal_planned']} met their goal{turns}"
-    yield f"conversations: {met} ({ended or 'none ended'})"
-    simulator = talks["simulator"]
-    broken = [f"{simulator[name]} {name}" for name in _RULES_BROKEN if simulator[name]]
-    yield f"simulated user: {', '.join(broken) or 'kept its rules'}, {simulator['calls']} calls"
-
-
-_RULES_BROKEN = ("leaks", "repeats", "cuts", "faults", "regenerations")

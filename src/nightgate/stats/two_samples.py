@@ -74,9 +74,11 @@ def cramer_von_mises(real: Sequence[float], simulated: Sequence[float]) -> Diffe
 
     >>> from scipy.stats import cramervonmises_2samp
     >>> quick, slow = [1.1, 2.3, 2.9, 4.2, 5.6, 6.1], [3.3, 5.1, 6.6, 7.7, 8.8]
-    >>> ours, exact = cramer_von_mises(quick, slow), cramervonmises_2samp(quick, slow)
-    >>> round(ours.statistic - exact.statistic, 12), round(abs(ours.p_value - exact.pvalue), 2)
-    (0.0, 0.0)
+    >>> exact = cramervonmises_2samp(quick, slow)
+    >>> [round(float(figure), 2) for figure in (exact.statistic, exact.pvalue)]
+    [0.63, 0.01]
+    >>> [round(figure, 2) for figure in cramer_von_mises(quick, slow)]
+    [0.63, 0.01]
     """
     import numpy as np
 
@@ -260,23 +262,30 @@ def _resampled(sample: Sequence[tuple[float, float]], rng: Any) -> Any:
     size = len(sample)
     means = []
     for many in _portions(RESAMPLES, size):
-        times = rng.multinomial(size, np.full(size, 1 / size), size=many)
-        means.append((times @ amounts) / (times @ weights))
+        chosen = rng.integers(0, size, size=(many, size))
+        means.append(amounts[chosen].sum(axis=1) / weights[chosen].sum(axis=1))
     return np.concatenate(means)
 
 
 def _permuted(statistic: Callable[[Any], Any], ours: Any, together: Any) -> Difference:
     """A statistic of the first sample's counts by kind, with its p-value over random relabellings.
 
-    With the totals fixed, a random relabelling is a draw without replacement from the pooled counts.
+    Args:
+        statistic: Of counts of shape (..., k): their statistics, shape (...).
+        ours: Shape (k,): the first sample's counts.
+        together: Shape (k,): those of both, each above 0.
     """
     import numpy as np
 
     observed = float(statistic(ours))
     rng = np.random.default_rng(_SEED)
-    size, reached = int(ours.sum()), 0
-    for many in _portions(DRAWS, len(together)):
-        drawn = rng.multivariate_hypergeometric(together, size, size=many, method="marginals")
+    labels = np.zeros(int(together.sum()), dtype=np.int8)
+    labels[: int(ours.sum())] = 1
+    begins = together.cumsum() - together
+    reached = 0
+    for many in _portions(DRAWS, len(labels)):
+        shuffled = rng.permuted(np.broadcast_to(labels, (many, len(labels))), axis=1)
+        drawn = np.add.reduceat(shuffled, begins, axis=1, dtype=np.int64)
         reached += int((statistic(drawn) >= observed * _EQUAL).sum())
     return Difference(observed, (reached + 1) / (DRAWS + 1))
 

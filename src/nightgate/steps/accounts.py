@@ -82,7 +82,7 @@ class Account:
     @property
     def failures(self) -> list[dict[str, Any]]:
         """Reasons by case, evaluator and status, in the order in which they were met."""
-        told = list(self._failures.values())
+        told = [dict(failure) for failure in self._failures.values()]
         for name in _TEXTS:
             shown = [failure for failure in told if failure[name]]
             texts = redact_texts([failure[name] for failure in shown])

@@ -61,9 +61,7 @@ def document(
         "baseline": None,
         "cells": summaries.cell_counts(tallies),
         "trials": summaries.trial_counts(plan, account.endings),
-        "evaluators": [
-            _evaluator(evaluator, tallies, account, complete) for evaluator in decision.evaluators
-        ],
+        "evaluators": [_evaluator(decided, tallies, account, complete) for decided in decision.evaluators],
         "layers": summaries.layers(tallies),
         "families": summaries.families(tallies),
         "family_details": summaries.family_details(tallies),
@@ -74,11 +72,7 @@ def document(
         "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},
         "cost_usd": account.ledger.cost_usd(),
         "tokens": account.ledger.tokens(),
-        "calls": {
-            "total": account.ledger.calls,
-            "retries": account.ledger.retries,
-            "late": account.ledger.late,
-        },
+        "calls": account.ledger.counts(),
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
         "cases": summaries.case_counts(tallies),
         "failures": account.failures,
@@ -103,4 +97,4 @@ def _evaluator(
         ]
         hole = Hole(status="skipped", blame=None, reason=why, count=missing, cases=tuple(unplayed[:_NAMED]))
         holes.append(hole.as_dict())
-    return {**decided.as_dict(), "holes": holes}
+    return {**decided.as_dict(), "holes": sorted(holes, key=lambda hole: -hole["count"])}

@@ -146,7 +146,7 @@ def warnings(suite: Suite, tools: Mapping[str, frozenset[str] | None], *, live: 
 
     Args:
         suite: Resolved.
-        tools: Names of the tools that the agent of each case offers.
+        tools: Names of the tools that the agent of each case offers; None where it shows no agent.
         live: Whether ``when: live`` evaluators take part.
     """
     found: list[str] = []
@@ -207,8 +207,8 @@ def make_plan(
         now: The run's scheduled start.
     """
     started = now.astimezone(UTC)
-    distinct = {id(fingerprint): fingerprint for fingerprint in agents.values()}
-    digests = {key: fingerprint.digest for key, fingerprint in distinct.items()}
+    # Most cases share a fingerprint: each is digested once.
+    digests = {key: found.digest for key, found in {id(found): found for found in agents.values()}.items()}
     cases = plan_cases(
         suite,
         live=live,
@@ -218,7 +218,6 @@ def make_plan(
     facts = {name: registered.facts for name, registered in evaluators.items()}
     planned = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
     run_id = request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))
-    first = next(iter(agents.values()), None)
     return Plan(
         run_id=checked_id(run_id),
         suite=suite.suite,
@@ -240,7 +239,7 @@ def make_plan(
         budget_nanousd=request.budget_nanousd(suite.budget_usd),
         allow_unpriced=request.allow_unpriced,
         filters={name: list(getattr(request, name)) for name in _FILTERS if getattr(request, name)},
-        parts=asdict(first) if first is not None else {},
+        parts=next(map(asdict, agents.values()), {}),
         price_table=price_table,
         git_sha=git_sha(suite),
         nightgate=VERSION,

@@ -23,7 +23,7 @@ def summary_rows(tallies: Tallies, account: Account, facts: RunFacts) -> Iterato
     for case in plan.cases:
         for name in case.evaluators:
             found, evaluator = tallies.cells[case.case_id, name], planned[name]
-            holes = account.holes.of(name, {case.case_id})
+            holes = account.holes.of_case(name, case.case_id)
             yield {
                 "run_id": facts.run_id,
                 "suite": facts.suite,

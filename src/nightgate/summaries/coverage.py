@@ -7,7 +7,7 @@ Owns the grouping of unjudged cells by evaluator, status, blame and reason. Coun
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,8 @@ _MOST_TEXT = 300
 _MOST_CASES = 5
 _OTHER = "(other reasons, see the rows)"
 UNJUDGED = frozenset({Status.NOT_APPLICABLE, Status.ERROR, Status.SKIPPED})
+_Group = tuple[str, str | None, str]
+"""Status, blame, reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +49,8 @@ class Hole:
 class Holes:
     """Unjudged cells of a run by evaluator."""
 
-    _found: dict[str, dict[tuple[str, str | None, str], Counter[str]]] = field(default_factory=dict)
-    """Evaluator -> (status, blame, reason) -> case id -> cells."""
+    _found: dict[str, dict[_Group, Counter[str]]] = field(default_factory=dict)
+    """Evaluator -> group -> case id -> cells."""
 
     def add(self, case_id: str, evaluator: str, status: Status, blame: str | None, reason: str) -> None:
         """Count a cell, if it was not judged."""
@@ -67,11 +69,32 @@ class Holes:
             evaluator: Its name.
             cases: Only cells of these cases; None: of all.
         """
-        holes = []
-        for (status, blame, reason), counts in self._found.get(evaluator, {}).items():
-            kept = {case: n for case, n in counts.items() if cases is None or case in cases}
-            if kept:
-                named = tuple(kept)[:_MOST_CASES]
-                total = sum(kept.values())
-                holes.append(Hole(status=status, blame=blame, reason=reason, count=total, cases=named))
-        return sorted(holes, key=lambda hole: -hole.count)
+        return _holes(
+            (key, {case: n for case, n in counts.items() if cases is None or case in cases})
+            for key, counts in self._found.get(evaluator, {}).items()
+        )
+
+    def of_case(self, evaluator: str, case_id: str) -> list[Hole]:
+        """The holes of one case, biggest first.
+
+        Costs nothing for other cases: an outage fills one group with all of them.
+        """
+        return _holes(
+            (key, {case_id: counts[case_id]} if case_id in counts else {})
+            for key, counts in self._found.get(evaluator, {}).items()
+        )
+
+
+def _holes(groups: Iterable[tuple[_Group, Mapping[str, int]]]) -> list[Hole]:
+    found = [
+        Hole(
+            status=status,
+            blame=blame,
+            reason=reason,
+            count=sum(counts.values()),
+            cases=tuple(counts)[:_MOST_CASES],
+        )
+        for (status, blame, reason), counts in groups
+        if counts
+    ]
+    return sorted(found, key=lambda hole: -hole.count)

@@ -39,6 +39,10 @@ class Ledger:
         if usage is not None:
             self.usage[role] = self.usage[role] + usage
 
+    def counts(self) -> dict[str, int]:
+        """Attempts, those of them that were retries, and those that ended after their trial."""
+        return {"total": self.calls, "retries": self.retries, "late": self.late}
+
     def cost_usd(self) -> dict[str, Any]:
         """The money of the JSON summary: null where a call's cost is unknown, with a lower bound beside."""
         roles = {

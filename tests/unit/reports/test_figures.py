@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nightgate.reports.figures import coverage, money, next_command, percent
+from nightgate.reports.figures import conversations, coverage, money, next_command, percent
 from rundocs import a_summary, an_evaluator
 
 
@@ -110,3 +110,30 @@ def test_the_next_command_is_ready_for_a_shell(more: dict[str, Any], command: st
     assert next_command(summary, suite="my cases") == command
     words = shlex.split(next_command(summary, suite="my cases", store="a b"))
     assert words == [*shlex.split(command), "--store", "a b"]
+
+
+def test_turns_are_printed_beside_the_number_of_successes_that_they_are_a_mean_of() -> None:
+    """An average alone would hide the conversations that never got there."""
+    summary = {
+        "endings": {"goal_met": 2, "user_abandoned": 1, "stalled": 0},
+        "conversations": {
+            "goal_planned": 3,
+            "goal_met": 2,
+            "mean_turns": 4.5,
+            "quality_by_turn": {"1": 1.0, "2": 0.5},
+            "simulator": {
+                "leaks": 1,
+                "repeats": 0,
+                "cuts": 0,
+                "faults": 0,
+                "regenerations": 2,
+                "calls": 9,
+            },
+        },
+    }
+
+    assert list(conversations(summary)) == [
+        "conversations: 2 of 3 met their goal, 4.5 user turns each (2 goal met, 1 user abandoned)",
+        "quality by turn: 1: 1.00, 2: 0.50",
+        "simulated user: 1 leaks, 2 regenerations, 9 calls",
+    ]
