@@ -76,6 +76,7 @@ TALKS = whole(
     Talk,
     end_reason=st.none() | st.sampled_from(EndReason),
     turns=st.lists(TURNS, max_size=3),
+    withheld=NAMES,
     attempts=SMALL,
     simulator=SIMULATORS,
     transport=st.booleans(),

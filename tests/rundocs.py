@@ -114,7 +114,6 @@ def a_summary(*rows: dict[str, Any], verdict: str = "pass", code: int = 0, **mor
         "skills": None,
         "conversations": None,
         "endings": {},
-        "endings": {},
         "flaky": [],
         "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},
         "cost_usd": {

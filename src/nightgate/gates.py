@@ -276,7 +276,8 @@ def _inconclusive_text(
     decided = counts.passed + counts.counted_failed
     if decided:
         rate, wanted = stats.percent_beside(Fraction(counts.passed, decided), threshold)
-        figure = f"{rate} of {decided} judged (wanted {wanted})"
+        what = "judged or required" if counts.required else "judged"
+        figure = f"{rate} of {decided} {what} (wanted {wanted})"
     else:
         figure = f"not measured, 0 of {counts.planned} judged"
     unjudged = [case.case_id for case, found in rows if found.open]

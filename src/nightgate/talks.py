@@ -74,6 +74,8 @@ class Talk:
     end_reason: EndReason | None = None
     """None when it broke off: the trial's ending says why."""
     turns: list[TurnNote] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
+    """Names of the facts that the persona withholds."""
     attempts: int = 0
     """Different messages of the user: how often it tried."""
     simulator: SimulatorNotes = field(default_factory=SimulatorNotes)
@@ -84,6 +86,16 @@ class Talk:
     def end_turn(self) -> int:
         """The turn in which it ended, from 1; 0 when nothing was said."""
         return len(self.turns)
+
+    @property
+    def asked(self) -> set[str]:
+        """Withheld facts that the agent asked for at least once."""
+        return {name for turn in self.turns for name in turn.asked}
+
+    @property
+    def efficiency(self) -> float:
+        """Least possible user messages (one, and one for each withheld fact) over those it took; at most 1."""
+        return min(1.0, (1 + len(self.withheld)) / self.end_turn) if self.turns else 0.0
 
     @property
     def yielded_in(self) -> int | None:
@@ -101,6 +113,7 @@ class Talk:
         return cls(
             end_reason=EndReason(reason) if reason else None,
             turns=[TurnNote(**_known(TurnNote, turn)) for turn in data.get("turns", ())],
+            withheld=list(data.get("withheld", ())),
             attempts=data.get("attempts", 0),
             transport=data.get("transport", False),
             simulator=SimulatorNotes(**_known(SimulatorNotes, data.get("simulator", {}))),

@@ -144,6 +144,14 @@ def test_required_not_applicable_fails() -> None:
     assert found.evaluators[0].tally.not_applicable == 1
 
 
+def test_a_required_finding_that_did_not_apply_is_not_called_judged() -> None:
+    """It counts in the rate; nobody judged it."""
+    found = decision(spread(0, 0, NA, NA, E), threshold="0.1", c0={"require": ("E",)})
+
+    assert found.evaluators[0].text is not None
+    assert found.evaluators[0].text.startswith("E: inconclusive, 0% of 1 judged or required (wanted 10%)")
+
+
 def test_all_not_applicable_is_not_measured() -> None:
     """Never green, never 0."""
     found = decision(spread(0, 0, NA, NA))

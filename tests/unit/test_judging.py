@@ -116,6 +116,16 @@ def test_a_missing_trajectory_is_an_error_for_those_who_read_it(ending: Ending) 
     assert "trajectory is missing" in score.reason
 
 
+def test_a_missing_trajectory_does_not_hide_the_agents_own_fault() -> None:
+    """A stop that nobody wanted fails every check, whoever recorded the calls."""
+    trial = a_trial("blocked", ending=Ending.AGENT_BLOCKED, tools_offered=None)
+
+    score = unjudged(trial, a_planned("ToolPolicy"), a_case(), reads_trajectory=True)
+
+    assert score is not None
+    assert (score.status, score.blame) == (Status.FAIL, Blame.AGENT)
+
+
 def test_a_missing_trajectory_leaves_the_answer_to_be_judged() -> None:
     """The text is there, whoever wrote it."""
     assert unjudged(a_trial("fine", tools_offered=None), a_planned("AnswerPolicy"), a_case()) is None

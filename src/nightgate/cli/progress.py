@@ -44,9 +44,10 @@ class Reporter:
         """A run starts."""
         self._plan = plan
         self._trials = self._cells = self._failed = self._errors = 0
+        calls = plan.expected_calls.get("total")  # a plan of an older version does not say
         print(
             f"run {plan.run_id}: {len(plan.cases)} cases, {plan.trial_count} trials, {plan.cell_count} cells "
-            f"({plan.model}), about {plan.expected_calls.get('total', 0)} model calls",
+            f"({plan.model})" + (f", about {calls} model calls" if calls is not None else ""),
             file=sys.stderr,
             flush=True,
         )

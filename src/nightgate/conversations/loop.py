@@ -78,6 +78,7 @@ class _Conversation:
         self.persona: Persona = case.persona
         self.listener = Listener(self.persona)
         self.silent = 0
+        talk.withheld = list(self.persona.withheld)
 
     async def run(self) -> None:
         first = self.case.first_message

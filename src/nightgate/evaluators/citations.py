@@ -17,6 +17,17 @@ from nightgate.trials import Trial
 CITATION = r"\[([A-Z][A-Z0-9]*-[0-9A-Z]+)\]"
 
 
+def cited_ids(text: str, pattern: str | re.Pattern[str]) -> list[str]:
+    """The ids that a text cites, in their order: the first group that matched, or the whole match.
+
+    >>> cited_ids("Not after day 30 [KB-101], see [KB-7] and [KB-101].", CITATION)
+    ['KB-101', 'KB-7', 'KB-101']
+    """
+    return [
+        next((group for group in match.groups() if group), match[0]) for match in re.finditer(pattern, text)
+    ]
+
+
 class CitesSource:
     """Pass if the answer cites exactly the expected sources; none expected means none allowed.
 
@@ -37,8 +48,7 @@ class CitesSource:
     def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge the citations of the final answer."""
         want = set(case.expect.cites or ())
-        found = self._pattern.finditer(trial.output)
-        cited = {next((group for group in match.groups() if group), match[0]) for match in found}
+        cited = set(cited_ids(trial.output, self._pattern))
         named = ", ".join(sorted(cited)) or "nothing"
         wanted = ", ".join(sorted(want)) or "nothing"
         passed = cited == want

@@ -73,7 +73,7 @@ def _diagnosis(talk: Talk, persona: Persona) -> str:
     """What a failed conversation points at, in words for the cause line."""
     if talk.end_reason is EndReason.USER_SATISFIED:
         return "the agent made the user believe it, and the state does not confirm it"
-    asked = {name for turn in talk.turns for name in turn.asked}
+    asked = talk.asked
     never = [name for name in persona.withheld if name not in asked]
     re_asked = sum(len(turn.re_asked) for turn in talk.turns)
     parts = []
@@ -125,10 +125,8 @@ class TurnEfficiency(_Conversational):
         if talk.end_reason is not EndReason.GOAL_MET:
             return self._score(Status.NOT_APPLICABLE, f"{_ended(talk)}: turns count on success only")
         least = 1 + len(persona.withheld)
-        figure = min(1.0, least / talk.end_turn)
-        return self._score(
-            Status.MEASURED, f"{talk.end_turn} user turns, {least} would have been enough", figure
-        )
+        text = f"{talk.end_turn} user turns, {least} would have been enough"
+        return self._score(Status.MEASURED, text, talk.efficiency)
 
 
 class Elicitation(_Conversational):
@@ -139,7 +137,7 @@ class Elicitation(_Conversational):
     def _judge(self, talk: Talk, persona: Persona) -> Score:
         if not persona.withheld:
             return self._score(Status.NOT_APPLICABLE, "the persona withholds nothing")
-        asked = {name for turn in talk.turns for name in turn.asked}
+        asked = talk.asked
         never = [name for name in persona.withheld if name not in asked]
         share = 1 - len(never) / len(persona.withheld)
         text = f"asked for {len(asked)} of {len(persona.withheld)} withheld facts"

@@ -19,7 +19,7 @@ class ToolPolicy:
     """Pass if every required tool was called, no forbidden one was, and no count was passed."""
 
     name: ClassVar[str] = "ToolPolicy"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     needs_trajectory: ClassVar[bool] = True
 
     def evaluate(self, trial: Trial, case: Case) -> Score:

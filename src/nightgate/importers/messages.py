@@ -36,11 +36,6 @@ class Talk:
     """What could not be read."""
     redacted: bool = False
 
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was said in it."""
-        return all(message.content.empty for message in (*self.inputs, *self.outputs))
-
     def take(self, side: list[Message], messages: Iterator[Message]) -> None:
         """Add messages to one of the two sides."""
         for message in messages:

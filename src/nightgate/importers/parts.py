@@ -53,11 +53,6 @@ class Content:
         """All that was said, a line each."""
         return "\n".join(self.texts)
 
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing in it."""
-        return not (self.texts or self.calls or self.results)
-
 
 def content_of(value: Any) -> Content:
     """Read content: text, JSON text of blocks, one block or a list of them."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nightgate.cases.expect import ANY_TOOL
-from nightgate.evaluators.citations import CITATION
+from nightgate.evaluators.citations import CITATION, cited_ids
 from nightgate.evaluators.text import fold, fold_needle
 from nightgate.evaluators.values import equal, parsed
 from nightgate.importers.records import Recorded
@@ -93,9 +93,7 @@ def _arguments(recorded: Recorded, usable: Sequence[str], remarks: list[str]) ->
 
 
 def _cited(answer: str, pattern: str) -> list[str]:
-    found = re.finditer(pattern, answer)
-    names = (next((group for group in match.groups() if group), match[0]) for match in found)
-    return [name for name in dict.fromkeys(names) if name.strip()]
+    return [name for name in dict.fromkeys(cited_ids(answer, pattern)) if name.strip()]
 
 
 def _needles(recorded: Recorded, answer: str, cited: Sequence[str]) -> list[str]:

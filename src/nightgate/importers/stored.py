@@ -12,7 +12,7 @@ from typing import Any
 from nightgate.evaluators.sessions import exchanges
 from nightgate.importers.chains import short
 from nightgate.importers.records import NoContentError, Recorded, RecordedCall, Unread
-from nightgate.trials import Ending, Trial
+from nightgate.trials import Ending, ToolCall, Trial
 
 
 def recorded_trial(trial: Trial, *, store: str, complete: bool) -> Recorded:
@@ -73,17 +73,7 @@ def _calls(trial: Trial, begin: int) -> tuple[RecordedCall, ...]:
     """The calls of the messages from ``begin`` on, with the arguments as the model sent them."""
     found = exchanges(trial.messages)
     if len(found) != len(trial.tool_calls):  # no transcript, or not all of it
-        return tuple(
-            RecordedCall(
-                name=call.name,
-                arguments=call.arguments,
-                result=call.result,
-                status=call.status,
-                call_id=call.call_id,
-                step=number,
-            )
-            for number, call in enumerate(trial.tool_calls)
-        )
+        return tuple(_call(call, step=number) for number, call in enumerate(trial.tool_calls))
     calls: list[RecordedCall] = []
     step, last = -1, -1
     for (order, _, _), call in zip(found, trial.tool_calls, strict=True):
@@ -91,18 +81,20 @@ def _calls(trial: Trial, begin: int) -> tuple[RecordedCall, ...]:
             continue
         said = _text(trial.messages[order]) if order != last else ""
         step, last = (step if order == last else step + 1), order
-        calls.append(
-            RecordedCall(
-                name=call.name,
-                arguments=call.arguments,
-                result=call.result,
-                status=call.status,
-                call_id=call.call_id,
-                said=said,
-                step=step,
-            )
-        )
+        calls.append(_call(call, said=said, step=step))
     return tuple(calls)
+
+
+def _call(call: ToolCall, *, step: int, said: str = "") -> RecordedCall:
+    return RecordedCall(
+        name=call.name,
+        arguments=call.arguments,
+        result=call.result,
+        status=call.status,
+        call_id=call.call_id,
+        said=said,
+        step=step,
+    )
 
 
 def _first(trial: Trial) -> str:

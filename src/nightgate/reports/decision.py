@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nightgate.gates import Decision
+from nightgate.gates import Decision, Verdict
 from nightgate.reports.text import plain
 
 
@@ -16,11 +16,12 @@ def render(decision: Decision) -> str:
 def _lines(decision: Decision) -> Iterator[str]:
     yield f"{decision.verdict.value.upper()}  {decision.run_id}"
     for evaluator in decision.evaluators:
+        tally = evaluator.tally
+        judged = f" (judged {tally.judged} of {tally.planned})" if tally.judged < tally.planned else ""
         if evaluator.text is not None:
-            yield plain(evaluator.text)
+            # An inconclusive line says of itself what was not judged.
+            yield plain(evaluator.text) + (judged if evaluator.verdict is Verdict.FAIL else "")
         elif evaluator.verdict is not None:
-            tally = evaluator.tally
-            judged = f" ({tally.judged} judged)" if tally.judged < tally.planned else ""
             yield (
                 f"{evaluator.name}: {tally.passed} of {tally.planned} passed{judged}, "
                 f"wanted {evaluator.threshold}"

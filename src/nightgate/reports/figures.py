@@ -83,6 +83,15 @@ def conversations(summary: Mapping[str, Any]) -> Iterator[str]:
     turns = f", {mean:.1f} user turns each" if mean is not None else ""
     met = f"{talks['goal_met']} of {talks['goal_planned']} met their goal{turns}"
     yield f"conversations: {met} ({ended or 'none ended'})"
+    told = [
+        f"{words} {talks[name]:.0%}"
+        for name, words in _CONVERSATION_FIGURES.items()
+        if talks[name] is not None
+    ]
+    if talks["re_asks"]:
+        told.append(f"re-asks {talks['re_asks']}")
+    if told:
+        yield f"  {', '.join(told)}"
     quality = talks["quality_by_turn"]
     if quality:
         yield "quality by turn: " + ", ".join(f"{turn}: {mean:.2f}" for turn, mean in quality.items())
@@ -91,6 +100,11 @@ def conversations(summary: Mapping[str, Any]) -> Iterator[str]:
     yield f"simulated user: {', '.join(broken) or 'kept its rules'}, {simulator['calls']} calls"
 
 
+_CONVERSATION_FIGURES = {
+    "mean_efficiency": "turn efficiency of successes",
+    "elicitation": "withheld facts asked for",
+    "perceived_only": "satisfied without the state",
+}
 _RULES_BROKEN = ("leaks", "repeats", "cuts", "faults", "regenerations")
 
 

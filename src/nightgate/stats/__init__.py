@@ -1,7 +1,8 @@
 """The arithmetic: numbers in, numbers out.
 
-Owns every formula: exact gate, intervals, standard errors, pass^k, paired tests. Knows no cases, rows,
-files or settings, and imports nothing else of nightgate. Importing it loads neither scipy nor numpy.
+Owns every formula: exact gate, intervals, standard errors, pass^k, paired tests, tests of two samples.
+Knows no cases, rows, files or settings, and imports nothing else of nightgate. Importing it loads
+neither scipy nor numpy.
 """
 
 from nightgate.stats._counts import CaseCounts
@@ -25,12 +26,30 @@ from nightgate.stats.intervals import clopper_pearson, clustered_interval, jeffr
 from nightgate.stats.paired import PairedChange, case_differences, holm, mcnemar_p, paired_t, sign_flip_p
 from nightgate.stats.passk import cases_short_of, pass_at_k, pass_hat_k, pass_hat_ks
 from nightgate.stats.power import smallest_visible_change, visible_change
+from nightgate.stats.representative import Likeness, Measured, Sorted, compare, overall
+from nightgate.stats.two_samples import (
+    Association,
+    Difference,
+    Ratio,
+    association,
+    cramer_von_mises,
+    levene,
+    ratio_interval,
+    visible_association,
+)
 
 __all__ = [
+    "Association",
     "CaseCounts",
+    "Difference",
+    "Likeness",
+    "Measured",
     "PairedChange",
+    "Ratio",
+    "Sorted",
     "VarianceParts",
     "Verdict",
+    "association",
     "bounds_verdict",
     "case_differences",
     "cases_short_of",
@@ -38,10 +57,14 @@ __all__ = [
     "clustered_interval",
     "clustered_se",
     "clustered_variance",
+    "compare",
+    "cramer_von_mises",
     "holm",
     "independent_se",
     "jeffreys",
+    "levene",
     "mcnemar_p",
+    "overall",
     "paired_t",
     "parse_threshold",
     "pass_at_k",
@@ -50,10 +73,12 @@ __all__ = [
     "passes_needed",
     "percent_beside",
     "rate_bounds",
+    "ratio_interval",
     "rerun_se",
     "sign_flip_p",
     "smallest_visible_change",
     "variance_parts",
+    "visible_association",
     "visible_change",
     "wilson",
 ]

@@ -76,9 +76,9 @@ def cramer_von_mises(real: Sequence[float], simulated: Sequence[float]) -> Diffe
     >>> quick, slow = [1.1, 2.3, 2.9, 4.2, 5.6, 6.1], [3.3, 5.1, 6.6, 7.7, 8.8]
     >>> exact = cramervonmises_2samp(quick, slow)
     >>> [round(float(figure), 2) for figure in (exact.statistic, exact.pvalue)]
-    [0.63, 0.01]
+    [0.38, 0.1]
     >>> [round(figure, 2) for figure in cramer_von_mises(quick, slow)]
-    [0.63, 0.01]
+    [0.38, 0.1]
     """
     import numpy as np
 

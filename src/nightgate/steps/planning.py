@@ -217,9 +217,8 @@ def make_plan(
     )
     facts = {name: registered.facts for name, registered in evaluators.items()}
     planned = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
-    run_id = request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))
     return Plan(
-        run_id=checked_id(run_id),
+        run_id=checked_id(request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))),
         suite=suite.suite,
         owner=suite.owner or None,
         date=utc_date(started).isoformat(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,10 @@ class Conversations:
     endings: Counter[str] = field(default_factory=Counter)
     success_turns: list[int] = field(default_factory=list)
     """User turns of each conversation whose goal was met."""
+    efficiencies: list[float] = field(default_factory=list)
+    """Of the same conversations."""
+    asked: int = 0
+    withheld: int = 0
     re_asks: int = 0
     simulator: Counter[str] = field(default_factory=Counter)
     known_nanousd: int = 0
@@ -48,6 +52,9 @@ class Conversations:
         self.endings[reason if ending is Ending.COMPLETED and reason else ending.value] += 1
         if talk.end_reason is EndReason.GOAL_MET and ending is Ending.COMPLETED:
             self.success_turns.append(talk.end_turn)
+            self.efficiencies.append(talk.efficiency)
+        self.asked += len(talk.asked)
+        self.withheld += len(talk.withheld)
         self.re_asks += sum(len(turn.re_asked) for turn in talk.turns)
         for name in _COUNTED:
             self.simulator[name] += getattr(talk.simulator, name)
@@ -76,22 +83,29 @@ class Conversations:
         if not planned:
             return None
         met = self.success_turns
+        satisfied = self.endings[EndReason.USER_SATISFIED.value]
         wanted = sum(case.trials for case in plan.cases if "GoalCompletion" in case.evaluators)
         return {
             "planned": planned,
             "ended": self.endings.total(),
             "goal_planned": wanted,
             "goal_met": len(met),
-            "mean_turns": math.fsum(met) / len(met) if met else None,
+            "mean_turns": _mean(met),
+            "mean_efficiency": _mean(self.efficiencies),
+            # A ratio of sums: a persona with one fact weighs less than one with five.
+            "elicitation": self.asked / self.withheld if self.withheld else None,
+            "perceived_only": satisfied / (len(met) + satisfied) if met or satisfied else None,
             "re_asks": self.re_asks,
-            "quality_by_turn": {
-                str(turn): math.fsum(found) / len(found) for turn, found in sorted(self.quality.items())
-            },
+            "quality_by_turn": {str(turn): _mean(found) for turn, found in sorted(self.quality.items())},
             "simulator": {
                 **{name: self.simulator[name] for name in (*_COUNTED, "faults")},
                 "cost_usd": None if self.unpriced else self.known_nanousd / NANO,
             },
         }
+
+
+def _mean(figures: Sequence[float]) -> float | None:
+    return math.fsum(figures) / len(figures) if figures else None
 
 
 def conversations_of(plan: Plan) -> int:

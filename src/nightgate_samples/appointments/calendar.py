@@ -71,6 +71,8 @@ _INVOICES: Final = (
 )
 
 _UNWRITTEN: Final = re.compile(r"[\s.-]")
+_TIMESTAMP: Final = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::00)?")
+"""How models like to write a slot that they were shown with a blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ class Calendar:
             RefusedError: If there is no such appointment, it is cancelled, the slot is not to be had, or
                 the address is none. Nothing has changed then.
         """
-        wanted, address = slot.strip().replace("T", " ")[:16], email.strip()
+        wanted, address = _TIMESTAMP.sub(r"\1 \2", slot.strip()), email.strip()
         if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", address):
             raise RefusedError(f"{email!r} is no e-mail address, and the confirmation needs one.")
         with self._lock, self._database:
@@ -177,7 +179,7 @@ class Calendar:
                 (wanted,),
             ).fetchone()
             if holder is None or holder[0] not in (None, found.booking_number):
-                raise RefusedError(f"{wanted!r} is not a free slot.")
+                raise RefusedError(f"{slot!r} is not a free slot.")
             self._database.execute(
                 "UPDATE appointments SET slot = ?, confirmed_to = ? WHERE booking_number = ?",
                 (wanted, address, found.booking_number),

@@ -31,7 +31,7 @@ def a_case(**persona: Any) -> Case:
 
 def a_talk(reason: EndReason, *turns: dict[str, Any]) -> Talk:
     notes = [TurnNote(turn=n, user=f"u{n}", **turn) for n, turn in enumerate(turns, 1)]
-    return Talk(end_reason=reason, turns=notes)
+    return Talk(end_reason=reason, turns=notes, withheld=list(FACTS))
 
 
 def judged(evaluator: Any, talk: Talk, case: Case | None = None) -> Score:

@@ -33,8 +33,8 @@ def a_summary(**more: Any) -> dict[str, Any]:
         "stopped": None, "wall_s": 1.0, "model": "scripted:m", "judge": None,
         "trials": {"planned": 4, "completed": 4},
         "cells": {"planned": 4, "pass": 3, "fail": 1, "not_applicable": 0, "error": 0, "skipped": 0},
-        "evaluators": [an_evaluator()], "families": {}, "family_details": {}, "skills": None, "conversations": None,
-        "endings": {}, "flaky": [],
+        "evaluators": [an_evaluator()], "families": {}, "family_details": {}, "skills": None,
+        "conversations": None, "endings": {}, "flaky": [],
         "failures": [], "findings": [], "cost_usd": COST, "budget_usd": None,
         "calls": {"total": 4, "retries": 0, "late": 0},
     }  # fmt: skip

@@ -55,6 +55,14 @@ def test_no_text_carries_a_secret() -> None:
     assert KEY not in str(account.holes_of("E", None))
 
 
+def test_reading_the_failures_changes_nothing() -> None:
+    """What one reader does to them must not reach the next."""
+    account = an_account((Status.FAIL, "bad", {}))
+    account.failures[0]["reason"] = "good"
+
+    assert account.failures[0]["reason"] == "bad"
+
+
 def test_skill_evidence_is_read_of_skill_policy_alone() -> None:
     """And of passes too: what was seen is seen."""
     found = {"expected": ["v"], "observed": ["v"], "invocations": []}

@@ -57,6 +57,17 @@ def test_only_cells_of_the_cases_asked_for_are_told() -> None:
     assert [hole.count for hole in holes.of("E", {"gates"})] == [1]
 
 
+def test_holes_of_one_case_are_those_of_a_run_of_that_case_alone() -> None:
+    """The summaries table has a row a case."""
+    holes = Holes()
+    for case, count in (("a", 1), ("b", 2)):
+        for _ in range(count):
+            holes.add(case, "E", Status.ERROR, "judge", "down")
+    holes.add("a", "E", Status.NOT_APPLICABLE, None, "no skill invoked")
+
+    assert holes.of_case("E", "b") == holes.of("E", {"b"})
+
+
 def test_a_flood_of_reasons_is_bounded() -> None:
     """A run of 20,000 trials with as many error texts must not grow the summary with it."""
     holes = Holes()

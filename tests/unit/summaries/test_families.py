@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from makers import a_case, a_plan, a_planned_case
 from nightgate import summaries
 from nightgate.plans import PlannedCase
@@ -28,6 +30,16 @@ def test_an_unmeasured_language_is_no_pass() -> None:
     plan = a_plan(replace(a_planned_case(a_case("c")), family="refund", language="en"))
 
     assert summaries.families(tally(plan, [("c", "E", "error", "infra", None)])) == {
+        "refund": {"en": "inconclusive"}
+    }
+
+
+@pytest.mark.parametrize(("status", "score"), [("not_applicable", None), ("measured", 0.5)])
+def test_a_language_in_which_nothing_was_judged_is_no_pass(status: str, score: float | None) -> None:
+    """A finding that may be skipped and a mere figure close a hole; they say nothing of the agent."""
+    case = replace(a_planned_case(a_case("c"), trials=1), family="refund", language="en", may_skip=("E",))
+
+    assert summaries.families(tally(a_plan(case), [("c", "E", status, None, score)])) == {
         "refund": {"en": "inconclusive"}
     }
 
