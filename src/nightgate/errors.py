@@ -6,6 +6,8 @@
     |   `-- UnpricedError     a budget over a model whose price is unknown
     |-- BudgetError           exit 4: the cap is reached; the rest of the run is skipped
     |-- ModelCallError        a model call that ended badly, after all retries
+    |-- importers.records.NoContentError     exit 3: a recording without what was said
+    |-- cli.trace_to_case.DraftExistsError   exit 1: another draft has the name
     `-- StoreError            the store refused or could not be reached
         |-- ConflictError     a create-only key exists with other content
         |-- MissingError      a key, part or run that is not there

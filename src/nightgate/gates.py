@@ -154,6 +154,11 @@ def exit_code(verdict: Verdict, rules: Mapping[str, Any]) -> int:
 def _nothing_gates(tallies: Tallies) -> str:
     if not tallies.plan.cases:
         return "nothing measured: the suite has no cases"
+    if all(not case.gates for case in tallies.plan.cases):
+        return (
+            "nothing gates: every case here is `stage: capability`, reported and not gated; drop that line "
+            "from a case once it should gate"
+        )
     return "nothing gates: no regression case plans an evaluator with a threshold"
 
 

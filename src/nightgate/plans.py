@@ -124,6 +124,10 @@ class Plan:
     seed: int = 0
     expected_calls: Mapping[str, int] = field(default_factory=dict)
     """A guess by role, with ``total``; for people, before the first call."""
+    as_live: bool = False
+    """Whether ``--live`` asked for it: the suite's live models and trials."""
+    warnings: tuple[str, ...] = ()
+    """What probably was not meant, seen before the first call."""
     live: bool = False
     """Whether ``when: live`` evaluators take part."""
     schema: int = PLAN_SCHEMA
@@ -176,6 +180,7 @@ class Plan:
         known = {f.name for f in fields(cls)}
         values: dict[str, Any] = {key: value for key, value in data.items() if key in known}
         values["evaluators"] = tuple(PlannedEvaluator(**e) for e in data["evaluators"])
+        values["warnings"] = tuple(values.get("warnings", ()))
         values["cases"] = tuple(_planned_case(case) for case in data["cases"])
         return cls(**values)
 

@@ -27,8 +27,8 @@ EXIT_CODES: Mapping[Likeness, ExitCode] = {
     "unproven": ExitCode.INCONCLUSIVE,
 }
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:]+@[^\s@<>()\[\],;:]+\.\w+")
-_CODE = re.compile(r"\w+(?:[-./:_]\w+)*(?: \d[\d\-./]*)*")
-"""A word or number with marks inside of it, and further groups of digits behind it."""
+_CODE = re.compile(r"\d[\d\-./:]*(?: \d[\d\-./:]*)+|\w+(?:[-./:_]\w+)*")
+"""Groups of digits with one blank between them, or a word or number with marks inside of it."""
 _LEAST_DIGITS = 3
 
 
@@ -215,10 +215,7 @@ class Validation:
 
     def _ends(self) -> dict[str, Any]:
         found = self.ends.association
-        test = {"chi_square": None}
-        if found is not None:
-            figures = _test(Difference(found.chi2, found.p_value), self.ends.p_value)
-            test = {"chi_square": {**figures, "dof": found.dof}} if figures else test
+        test = _test(Difference(found.chi2, found.p_value), self.ends.p_value) if found else None
         return {
             "name": "end_reasons",
             "word": self.ends.word,
@@ -227,7 +224,8 @@ class Validation:
             "simulated": _ended(self.simulated.conversations),
             "cramers_v": found.cramers_v if found else None,
             "visible_v": self.ends.visible,
-            "tests": test,
+            "dof": found.dof if found else None,
+            "tests": {"chi_square": test},
         }
 
 
@@ -273,9 +271,7 @@ def _unnamed(real: Sequence[Conversation], simulated: Simulated) -> str | None:
     """Why facts cannot be told by their values: two rulers would find a difference of their own."""
     nameless = sum(conversation.facts is None for conversation in real)
     if nameless:
-        return (
-            f"{nameless} of {len(real)} transcripts name neither their facts nor a case with a persona"
-        )
+        return f"{nameless} of {len(real)} transcripts name neither their facts nor a case with a persona"
     if simulated.changed:
         return f"cases changed since the run: {', '.join(simulated.changed)}"
     return None

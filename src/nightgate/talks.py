@@ -94,7 +94,7 @@ class Talk:
 
     @property
     def efficiency(self) -> float:
-        """Least possible user messages (one, and one for each withheld fact) over those it took; at most 1."""
+        """Least possible user messages (one, and one a withheld fact) over those it took; at most 1."""
         return min(1.0, (1 + len(self.withheld)) / self.end_turn) if self.turns else 0.0
 
     @property

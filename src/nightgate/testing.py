@@ -75,6 +75,7 @@ class CaseResult:
         Raises:
             AssertionError: With one line a failure or hole.
         """
+        __tracebackhide__ = True
         reasons = [
             f"{failure['evaluator']} {failure['status']}: {failure['reason']}"
             for failure in self._once.summary()["failures"]
@@ -94,6 +95,8 @@ class CaseResult:
 def cases(path: str | Path, **options: Any) -> Any:
     """Parametrize a pytest test with one id a case; the test takes ``result`` and calls ``check``.
 
+    Cases with ``stage: capability`` are marked xfail: they are shown and break nothing.
+
     Args:
         path: The suite's folder.
         **options: As ``nightgate.run_suite``'s; the store is in memory unless given.
@@ -110,5 +113,16 @@ def cases(path: str | Path, **options: Any) -> Any:
     suite = load_suite(path)
     once = _Once(Path(path), options)
     return pytest.mark.parametrize(
-        "result", [pytest.param(CaseResult(case.id, once), id=case.id) for case in suite.cases]
+        "result",
+        [
+            pytest.param(
+                CaseResult(case.id, once),
+                id=case.id,
+                # Reported, and no gate: a capability that is not there yet is expected to fail.
+                marks=[pytest.mark.xfail(reason="stage: capability", strict=False)]
+                if case.stage == "capability"
+                else [],
+            )
+            for case in suite.cases
+        ],
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nightgate.importers.drafts import uncommented
+from confirming import uncommented
 from servers import S3Server
 from shell import ROOT, SUPPORT, Ran, nightgate
 

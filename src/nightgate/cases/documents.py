@@ -6,6 +6,7 @@ expansion. Knows nothing of suites. ruamel.yaml is imported on the first read, n
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from nightgate.cases.encoding import decoded
 from nightgate.cases.nodes import Entry, Extents, Listing, Node, Plain, Scalar, Table, repeated
 from nightgate.cases.problems import Problem, SuiteError
 
@@ -27,7 +29,6 @@ MAX_BYTES = 64 * 1024 * 1024
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ODD_BREAKS = "\x85\u2028\u2029"
 """Breaks to YAML 1.1 and to ruamel's scanner, plain characters to YAML 1.2."""
-_LFS = "version https://git-lfs.github.com/spec/"
 _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _TAG_PREFIX = "tag:yaml.org,2002:"
 
@@ -45,15 +46,7 @@ def read_text(path: Path) -> str:
         data = path.read_bytes()
     except OSError as error:
         _refuse(path, 1, f"cannot be read: {error.strerror or error}")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        _refuse(path, 1, "is UTF-16; save it as UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        _refuse(path, line, f"byte 0x{data[error.start]:02x} is no UTF-8; save the file as UTF-8")
-    if text.startswith(_LFS):
-        _refuse(path, 1, "is a Git LFS pointer, not the file itself; run `git lfs pull`")
+    text = decoded(data, functools.partial(_refuse, path))
     bad = _UNREADABLE.search(text)
     if bad:
         line = text.count("\n", 0, bad.start()) + 1

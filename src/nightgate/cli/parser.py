@@ -71,7 +71,22 @@ def build_parser() -> argparse.ArgumentParser:
     _store_flag(doctor)
 
     _starting_commands(commands)
+    _simulator_commands(commands)
     return parser
+
+
+def _simulator_commands(commands: Any) -> None:
+    """Commands about the simulated user."""
+    simulator = _command(commands, "simulator", "the simulated user against real transcripts")
+    actions = simulator.add_subparsers(dest="action", metavar="ACTION", required=True)
+    about = "compare a run's simulated conversations with the suite's transcripts; nothing is called"
+    validate = actions.add_parser("validate", help=about, description=about, allow_abbrev=False)
+    validate.add_argument("suite", metavar="SUITE", help="a suite's folder, with transcripts/ in it")
+    validate.add_argument(
+        "--run", metavar="RUN", help="run id or latest (default: the latest complete run with conversations)"
+    )
+    validate.add_argument("--json", metavar="PATH", help="write the comparison as JSON; - for stdout")
+    _store_flag(validate)
 
 
 def _starting_commands(commands: Any) -> None:

@@ -71,12 +71,12 @@ class GoalCompletion(_Conversational):
 
 def _diagnosis(talk: Talk, persona: Persona) -> str:
     """What a failed conversation points at, in words for the cause line."""
-    if talk.end_reason is EndReason.USER_SATISFIED:
-        return "the agent made the user believe it, and the state does not confirm it"
     asked = talk.asked
     never = [name for name in persona.withheld if name not in asked]
     re_asked = sum(len(turn.re_asked) for turn in talk.turns)
     parts = []
+    if talk.end_reason is EndReason.USER_SATISFIED:
+        parts.append("the agent made the user believe it, and the state does not confirm it")
     if never:
         parts.append(f"the agent never asked for {', '.join(never)}")
     if re_asked:

@@ -24,7 +24,6 @@ REMARK, PROPOSAL, REPLAY = "##", "# ", "##: "
 _SLUG_CHARS = 48
 _SHOWN = 160
 _SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
-_COMMENTED = re.compile(r"^([ ]*)# ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +52,6 @@ class Draft:
         ]
         replies = [f"{REPLAY}{line}".rstrip() for line in self.script.splitlines()]
         return self.case + "\n".join([*intro, *replies]) + "\n"
-
-
-def uncommented(text: str) -> str:
-    """A draft with all of its proposals taken: what an editor does with the lines of ``# ``."""
-    return _COMMENTED.sub(r"\1", text)
 
 
 def draft_of(recorded: Recorded, *, case_id: str | None = None, around: Surroundings | None = None) -> Draft:
@@ -161,18 +155,13 @@ def _missing(recorded: Recorded) -> Iterator[str]:
 def _styled(expect: Mapping[str, Any]) -> dict[str, Any]:
     """Mappings as blocks, lists of names and arguments in one line."""
     return {
-        key: [data_entry(entry) for entry in part]
+        key: [{name: data(value) for name, value in entry.items()} for entry in part]
         if key == "arguments"
         else {name: data(value) for name, value in part.items()}
         if isinstance(part, Mapping)
         else data(part)
         for key, part in expect.items()
     }
-
-
-def data_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """One entry of ``arguments``."""
-    return {key: data(value) for key, value in entry.items()}
 
 
 def _origin(recorded: Recorded) -> str:

@@ -6,6 +6,7 @@ exporters print them. Knows nothing of spans.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -13,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from nightgate.cases.encoding import decoded
 from nightgate.errors import InputError
 
 MAX_BYTES = 256 * 1024 * 1024
-_LFS = "version https://git-lfs.github.com/spec/"
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -51,16 +52,7 @@ def _text(path: Path) -> str:
         _refuse(path, 1, f"cannot be read: {getattr(error, 'strerror', None) or error}")
     if len(data) > MAX_BYTES:
         _refuse(path, 1, f"is larger than {MAX_BYTES} bytes; export one trace only")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        _refuse(path, 1, "is UTF-16; save it as UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        _refuse(path, line, f"byte 0x{data[error.start]:02x} is no UTF-8; save the file as UTF-8")
-    if text.startswith(_LFS):
-        _refuse(path, 1, "is a Git LFS pointer, not the file itself; run `git lfs pull`")
-    return text
+    return decoded(data, functools.partial(_refuse, path))
 
 
 def _values(text: str, path: Path) -> Iterator[Value]:

@@ -10,8 +10,10 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.text import plain
+from nightgate.reports.text import family_outcome, plain
 
+STOPPED = {"budget": "stopped by the budget", "cancelled": "interrupted"}
+"""Why a run ended early, by the summary's ``stopped``."""
 _UNJUDGED = ("not_applicable", "error", "skipped")
 _MOST_REASONS = 3
 _MOST_REASON = 160
@@ -89,7 +91,9 @@ def conversations(summary: Mapping[str, Any]) -> Iterator[str]:
         if talks[name] is not None
     ]
     if talks["re_asks"]:
-        told.append(f"re-asks {talks['re_asks']}")
+        first = [f"{ask['fact']} in turn {ask['turn']} of {ask['case']}" for ask in talks["re_asked"]]
+        more = ", ..." if talks["re_asks"] > _MOST_RE_ASKS else ""
+        told.append(f"re-asks {talks['re_asks']} ({plain(', '.join(first[:_MOST_RE_ASKS]), 200)}{more})")
     if told:
         yield f"  {', '.join(told)}"
     quality = talks["quality_by_turn"]
@@ -100,12 +104,39 @@ def conversations(summary: Mapping[str, Any]) -> Iterator[str]:
     yield f"simulated user: {', '.join(broken) or 'kept its rules'}, {simulator['calls']} calls"
 
 
+_MOST_RE_ASKS = 3
 _CONVERSATION_FIGURES = {
     "mean_efficiency": "turn efficiency of successes",
     "elicitation": "withheld facts asked for",
     "perceived_only": "satisfied without the state",
 }
 _RULES_BROKEN = ("leaks", "repeats", "cuts", "faults", "regenerations")
+
+
+def split_families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, str]]:
+    """Families that come out otherwise in one language than in another, or fail there for other reasons.
+
+    Args:
+        families: The summary's ``family_details``.
+
+    Returns:
+        Family -> language -> outcome in words.
+    """
+    told = {
+        name: {language: family_outcome(row) for language, row in rows.items()}
+        for name, rows in families.items()
+    }
+    return {name: rows for name, rows in told.items() if len(set(rows.values())) > 1}
+
+
+def skill_outcomes(invocations: Mapping[str, Any]) -> str:
+    """What became of a run's skill invocations, to stand behind their count; empty when there were none.
+
+    >>> skill_outcomes({"outcomes": {"loaded": 6, "no_body": 2}})
+    ' (6 loaded, 2 no body)'
+    """
+    told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in invocations["outcomes"].items())
+    return f" ({told})" if told else ""
 
 
 def money(summary: Mapping[str, Any]) -> str:
@@ -149,12 +180,20 @@ def _next(summary: Mapping[str, Any], suite: str) -> str:
         return f"nightgate run {suite} --resume {summary['run_id']}{more}"
     if summary["exit_code"] == 0:
         return f"nightgate runs {summary['suite']}"
+    again = " --live" if summary["live"] else model
     failed = [case for evaluator in summary["evaluators"] for case in evaluator["failed_cases"]]
     if failed:
         # A glob means its own text too, so that any id can be named here.
-        return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{model}"
+        return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{again}"
     # Plays and judges again what broke, and keeps the rest.
-    return f"nightgate run {suite} --reuse {summary['run_id']}{model}"
+    return f"nightgate run {suite} --reuse {summary['run_id']}{again}{_filters(summary)}"
+
+
+def _filters(summary: Mapping[str, Any]) -> str:
+    """The filters of the run as flags: without them another grid would be played."""
+    return "".join(
+        f" --{name} {shlex.quote(value)}" for name, values in summary["filters"].items() for value in values
+    )
 
 
 def _decimal(amount: float) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from nightgate.errors import ExitCode
-from nightgate.reports.figures import coverage, unjudged
+from nightgate.reports.figures import STOPPED, coverage, unjudged
 from nightgate.reports.text import plain
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,7 +36,6 @@ _MOST_REASON = 2_000
 _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 """Elements of a test, and the attributes of the suite that count them."""
 _FACTS = ("layer", "family", "language")
-_STOPPED = {ExitCode.BUDGET: "stopped by the budget", ExitCode.INTERRUPTED: "interrupted"}
 
 
 def junit(summaries: Sequence[Mapping[str, Any]]) -> str:
@@ -136,12 +135,12 @@ def _outcome(
 def _verdict(suite: ET.Element, summary: Mapping[str, Any], coverages: Mapping[str, str]) -> str:
     """Add the gate's test; returns the attribute that counts it."""
     test = _testcase(suite, f"{summary['suite']}.gate", "verdict")
-    code, verdict = summary["exit_code"], summary["verdict"]
+    code, verdict, stopped = summary["exit_code"], summary["verdict"], summary["stopped"]
     causes = [plain(finding["text"], _MOST_REASON) for finding in summary["findings"]]
     outcome = None
     if code != ExitCode.OK:
         outcome = "failure" if code == ExitCode.FAILED else "error"
-        message = f"{verdict}, {_STOPPED[code]}" if code in _STOPPED else verdict
+        message = f"{verdict}, {STOPPED[stopped]}" if stopped in STOPPED else verdict
     elif verdict != "pass":
         # ``on_inconclusive: allow`` lets it through, and still nothing says that it passed.
         outcome, message = "skipped", f"{verdict}, which the suite's gate allows"

@@ -12,8 +12,18 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.figures import conversations, coverage, money, next_command, percent, unjudged
-from nightgate.reports.text import family_outcome, plain
+from nightgate.reports.figures import (
+    STOPPED,
+    conversations,
+    coverage,
+    money,
+    next_command,
+    percent,
+    skill_outcomes,
+    split_families,
+    unjudged,
+)
+from nightgate.reports.text import plain
 
 LIMIT_BYTES = 256 * 1024
 """Of one document, far below what GitHub takes, because a step may append several."""
@@ -128,9 +138,7 @@ def _run(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[
 
 def _verdict(summary: Mapping[str, Any]) -> Iterator[str]:
     verdict = summary["verdict"]
-    stopped = {"budget": ", stopped by the budget", "cancelled": ", interrupted"}.get(
-        summary["stopped"] or "", ""
-    )
+    stopped = f", {STOPPED[summary['stopped']]}" if summary["stopped"] else ""
     yield f"## {_SIGNS[verdict]} {verdict.upper()}: {code(summary['suite'])}{stopped}"
     if summary["findings"]:
         yield ""
@@ -241,13 +249,9 @@ def _let_through(
 
 
 def _families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
-    for name, rows in families.items():
-        outcomes = {language: family_outcome(row) for language, row in rows.items()}
-        if len(set(outcomes.values())) > 1:
-            told = ", ".join(
-                f"{code(language)} {code(text, _MOST_TEXT)}" for language, text in outcomes.items()
-            )
-            yield f"- {code(name)}: {told}"
+    for name, rows in split_families(families).items():
+        told = ", ".join(f"{code(language)} {code(text, _MOST_TEXT)}" for language, text in rows.items())
+        yield f"- {code(name)}: {told}"
 
 
 def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -266,7 +270,6 @@ def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:
     if skills is None:
         return
     loads, invoked = skills["expected_loads"], skills["invocations"]
-    outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in invoked["outcomes"].items())
     yield ""
     yield "### Skills"
     yield ""
@@ -274,7 +277,7 @@ def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:
     yield (
         "- invocations with enough evidence to judge: "
         f"{_share(invoked['judgeable'], invoked['seen'], invoked['coverage'])}"
-        + (f" ({outcomes})" if outcomes else "")
+        f"{skill_outcomes(invoked)}"
     )
 
 

@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.figures import conversations, money, next_command, percent
-from nightgate.reports.text import family_outcome, plain
+from nightgate.reports.figures import (
+    STOPPED,
+    conversations,
+    money,
+    next_command,
+    percent,
+    skill_outcomes,
+    split_families,
+)
+from nightgate.reports.text import plain
 
-_MOST_REASONS = 8
+_MOST_REASONS = 12
+_MOST_WARNINGS = 5
 _MOST_FLAKY = 6
 _MOST_FAMILIES = 8
 
@@ -31,15 +40,16 @@ def render(summary: Mapping[str, Any], *, suite: str = "SUITE", store: str | Non
 def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[str]:
     yield from _head(summary)
     yield from _table(summary["evaluators"])
+    yield from _footnotes(summary["evaluators"])
     yield ""
     yield f"{summary['verdict'].upper()}  {summary['suite']}  {_how_much(summary)}"
-    for finding in summary["findings"]:
-        yield plain(finding["text"])
+    yield from _findings(summary["findings"], summary["evaluators"])
     yield from _reasons(summary.get("failures", ()))
     yield from _flaky(summary["flaky"])
     yield from _families(summary["family_details"])
     yield from _skills(summary["skills"])
     yield from conversations(summary)
+    yield from (f"warning: {plain(warning)}" for warning in summary["warnings"][:_MOST_WARNINGS])
     yield f"cost: {money(summary)}"
     yield f"next: {next_command(summary, suite=suite, store=store)}"
 
@@ -85,7 +95,7 @@ def _row(evaluator: Mapping[str, Any]) -> tuple[str, ...]:
         plain(str(evaluator["name"]), 40),
         shown,
         f"[{interval[0]:.0%}, {interval[1]:.0%}]" if interval is not None else "-",
-        f"{evaluator['passed']} of {evaluator['planned']}",
+        f"{evaluator['passed']} of {evaluator['planned']}" if evaluator["threshold"] is not None else "-",
         f"{evaluator['judged'] + evaluator['measured']} of {evaluator['planned']}",
         str(evaluator["threshold"]) if evaluator["threshold"] is not None else "-",
         f"{reliable:.2f} (k={largest})" if reliable is not None and int(largest) > 1 else "-",
@@ -94,12 +104,32 @@ def _row(evaluator: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _how_much(summary: Mapping[str, Any]) -> str:
     if not summary["complete"]:
-        why = {"budget": "stopped by the budget", "cancelled": "interrupted"}.get(
-            summary["stopped"] or "", "open"
-        )
+        why = STOPPED.get(summary["stopped"] or "", "open")
         return f"({why}: the run is incomplete)"
     judged = any(evaluator["kind"] == "judge" for evaluator in summary["evaluators"])
     return f"({summary['model']}" + (f", judge {summary['judge']})" if judged else ")")
+
+
+def _footnotes(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What a reader of the table would otherwise have to reckon out."""
+    for evaluator in evaluators:
+        name, required = plain(str(evaluator["name"]), 40), evaluator["required_not_applicable"]
+        if required:
+            yield f"  {name}: {required} not applicable where the case requires it, so counted as failed"
+        other = evaluator["capability"]
+        if other is not None:
+            counts = f"{other['passed']} of {other['planned']}"
+            yield f"  {name}: {counts} capability cells passed; they do not gate"
+
+
+def _findings(
+    findings: Sequence[Mapping[str, Any]], evaluators: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """The causes; where nothing at all was measured, one line instead of one an evaluator."""
+    nothing = evaluators and not any(e["judged"] or e["measured"] for e in evaluators)
+    whole = [finding for finding in findings if finding["evaluator"] is None]
+    for finding in whole if nothing and whole else findings:
+        yield plain(finding["text"])
 
 
 def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -111,17 +141,23 @@ def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         own = f"{failure['case']} {failure['evaluator']}: " if failure["status"] == "fail" else ""
         key = (f"{failure['status']}{blame}", f"{plain(own)} {plain(failure['reason'], 240)}".strip())
         groups.setdefault(key, []).append(failure)
-    lines = [_reason(head, text, found) for (head, text), found in groups.items()]
+    # What failed comes first: holes must not push it off the screen.
+    ordered = sorted(groups.items(), key=lambda group: _RANK[group[1][0]["status"]])
+    lines = [_reason(head, text, found) for (head, text), found in ordered]
     yield from lines[:_MOST_REASONS]
     if len(lines) > _MOST_REASONS:
         yield f"  and {len(lines) - _MOST_REASONS} more reasons in the rows"
+
+
+_RANK = {"fail": 0, "error": 1, "skipped": 2, "not_applicable": 3}
 
 
 def _reason(head: str, text: str, found: Sequence[Mapping[str, Any]]) -> str:
     cells = sum(failure["count"] for failure in found)
     times = f" x{cells}" if cells > 1 else ""
     if head == "fail":
-        return f"  fail{times} {text}"
+        gates = " (capability, does not gate)" if found[0]["stage"] == "capability" else ""
+        return f"  fail{times} {text}{gates}"
     where = dict.fromkeys(plain(f"{f['case']} {f['evaluator']}", 60) for f in found)
     named = ", ".join(list(where)[:3]) + (f" and {len(where) - 3} more" if len(where) > 3 else "")  # noqa: PLR2004
     return f"  {head}{times} {named}: {text}"
@@ -135,11 +171,11 @@ def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """Families that come out otherwise in one language than in another, or fail there for other reasons."""
-    told = {
-        name: {code: family_outcome(row) for code, row in rows.items()} for name, rows in families.items()
-    }
-    split = {name: rows for name, rows in told.items() if len(set(rows.values())) > 1}
+    split = split_families(families)
+    spoken = {name: rows for name, rows in families.items() if len(rows) > 1}
+    if spoken:
+        passed = sum(all(row["outcome"] == "pass" for row in rows.values()) for rows in spoken.values())
+        yield f"families: {passed} of {len(spoken)} pass in every language"
     for name, rows in list(split.items())[:_MOST_FAMILIES]:
         yield f"family {plain(name, 60)}: " + ", ".join(f"{code} {text}" for code, text in rows.items())
     if len(split) > _MOST_FAMILIES:
@@ -151,9 +187,8 @@ def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:
     if skills is None:
         return
     loads, invoked = skills["expected_loads"], skills["invocations"]
-    outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in invoked["outcomes"].items())
     yield (
         f"skills: {loads['observed']} of {loads['planned']} expected loads observed, "
         f"{invoked['judgeable']} of {invoked['seen']} invocations with evidence to judge"
-        + (f" ({outcomes})" if outcomes else "")
+        f"{skill_outcomes(invoked)}"
     )

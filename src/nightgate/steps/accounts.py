@@ -36,9 +36,9 @@ class Account:
     conversations: Conversations = field(default_factory=Conversations)
     _failures: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
 
-    def add_trial(self, ending: Ending, talk: Talk | None) -> None:
+    def add_trial(self, case_id: str, ending: Ending, talk: Talk | None) -> None:
         """Count a trial."""
-        self.conversations.add(ending, talk)
+        self.conversations.add(case_id, ending, talk)
         self.endings[ending] = self.endings.get(ending, 0) + 1
 
     def add_cell(

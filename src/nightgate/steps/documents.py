@@ -41,6 +41,7 @@ def document(
         stopped: budget or cancelled, where it stopped early.
         wall_s: Seconds, where known.
     """
+    stages = {case.case_id: case.stage for case in plan.cases}
     open_run_stopped = None if complete else stopped
     body: dict[str, Any] = {
         "schema": SUMMARY_SCHEMA,
@@ -57,6 +58,9 @@ def document(
         "judge": plan.judge,
         "user": plan.user,
         "owner": plan.owner,
+        "live": plan.as_live,
+        "filters": {name: list(values) for name, values in plan.filters.items()},
+        "warnings": list(plan.warnings),
         "fingerprint": plan.fingerprint,
         "baseline": None,
         "cells": summaries.cell_counts(tallies),
@@ -75,7 +79,7 @@ def document(
         "calls": account.ledger.counts(),
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
         "cases": summaries.case_counts(tallies),
-        "failures": account.failures,
+        "failures": [{**failure, "stage": stages[failure["case"]]} for failure in account.failures],
         "findings": decision.findings(),
     }
     return Summary(body)

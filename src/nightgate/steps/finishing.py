@@ -124,8 +124,8 @@ def _stands(store: Store, run_id: str) -> bool:
 def _account(store: Store, manifest: Manifest) -> Account:
     """The counts of a committed run, from its rows."""
     account = Account()
-    for row in rows_of(store, manifest, keys.TRIALS, ("ending", "conversation")):
-        account.add_trial(Ending(row["ending"]), talk_of(row))
+    for row in rows_of(store, manifest, keys.TRIALS, ("case_id", "ending", "conversation")):
+        account.add_trial(row["case_id"], Ending(row["ending"]), talk_of(row))
     for row in rows_of(store, manifest, keys.SCORES, _CELL_COLUMNS):
         account.add_cell(
             row["case_id"],
@@ -202,7 +202,7 @@ class _Writer:
         played: list[tuple[Trial, PlannedCase]] = []
         trials = self.found.records([place for _, place in placed])
         for (case, _), trial in zip(placed, trials, strict=True):
-            self.account.add_trial(trial.ending, trial.conversation)
+            self.account.add_trial(trial.key.case_id, trial.ending, trial.conversation)
             if self.committing:
                 played.append((trial, case))
         if not played:

@@ -1,23 +1,20 @@
 """The first step: from a suite and a request to a frozen, stored plan.
 
 Owns what is checked before anything is spent: evaluators that can be built, an agent around the
-given model, prices under a budget. The factory is called once a case, with a model that refuses to
-be called. Knows no adapter.
+given model, prices under a budget. ``probing`` looks at the agents. Knows no adapter.
 """
 
 from __future__ import annotations
 
 import secrets
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from nightgate.cases import Case, Persona, Suite, evaluators_of, select
-from nightgate.cases.problems import did_you_mean
-from nightgate.conversations.loop import reached
+from nightgate.cases import Suite, evaluators_of, select
 from nightgate.errors import ConflictError, InputError
 from nightgate.estimates import expected_calls
 from nightgate.evaluators.registry import Registered
@@ -30,11 +27,10 @@ from nightgate.plans import (
     plan_evaluators,
     utc_date,
 )
-from nightgate.ports import AgentFactory, Store
+from nightgate.ports import Store
 from nightgate.requests import RunRequest
-from nightgate.rows.jsontext import json_text
 from nightgate.rows.keys import checked_id, plan_key
-from nightgate.rows.redaction import redact_text
+from nightgate.rows.redaction import redact_texts
 from nightgate.version import VERSION
 
 
@@ -71,120 +67,6 @@ def planned_names(suite: Suite, *, live: bool) -> tuple[str, ...]:
     return tuple(names)
 
 
-async def fingerprints(
-    suite: Suite,
-    factory: AgentFactory,
-    refusing: Any,
-    identity: str,
-    sources: Mapping[str, str],
-    users: Mapping[str, str],
-) -> tuple[dict[str, Fingerprint], dict[str, frozenset[str] | None]]:
-    """What defines the agent of each case, by building it once around a model that refuses calls.
-
-    Args:
-        suite: Resolved.
-        factory: Builds agents.
-        refusing: The model that refuses calls.
-        identity: Of the model under test.
-        sources: Digests of what the suite's ``fingerprint:`` names.
-        users: What defines the simulated user: part of a conversation's trial as much as the agent.
-
-    Returns:
-        Fingerprints and names of the tools on offer (None: the target shows no agent), by case id.
-
-    Raises:
-        InputError: If the factory raises, hands out an object twice, or uses another model.
-    """
-    found: dict[str, Fingerprint] = {}
-    offered: dict[str, frozenset[str] | None] = {}
-    # Without secrets: the plan is stored, and a rotated key is no other agent. Most cases share the texts.
-    known: dict[tuple[str | None, str, bool], Fingerprint] = {}
-    limits = _limits(suite)
-    for case in suite.cases:
-        target = await _built(factory, refusing, case, suite)
-        try:
-            tools = target.tools
-            talks = case.persona is not None
-            shown = target.system_prompt, json_text([*(tools or ()), *target.skills]), talks
-            offered[case.id] = None if tools is None else frozenset(tool["name"] for tool in tools)
-            if shown not in known:
-                known[shown] = Fingerprint(
-                    model=identity,
-                    system_prompt=shown[0] and redact_text(shown[0]),
-                    tools=digest(redact_text(shown[1], json_text=True)),
-                    limits=limits,
-                    sources={**sources, **users} if talks else sources,
-                )
-            found[case.id] = known[shown]
-            if case.persona is not None:
-                _check_state(suite, case, case.persona, await target.state())
-        finally:
-            await target.close()
-    return found, offered
-
-
-def _check_state(suite: Suite, case: Case, persona: Persona, state: Mapping[str, Any] | None) -> None:
-    """A conversation is decided by state, so the target has to show one that is not there yet."""
-    where = f"{case.where}: case {case.id!r}"
-    if state is None:
-        msg = (
-            f"{where} has a persona, and {suite.agent} shows no state to verify its goal by: "
-            "return nightgate.Target(agent, state=...)"
-        )
-        raise InputError(msg)
-    for name, goal in (("success", persona.success), ("forbidden", persona.forbidden)):
-        if reached(state, goal):
-            msg = (
-                f"{where}: persona.{name}.state holds before the first message: whatever the agent does, it "
-                "is reached. Name a state that only the conversation can bring about"
-            )
-            raise InputError(msg)
-
-
-def warnings(suite: Suite, tools: Mapping[str, frozenset[str] | None], *, live: bool) -> list[str]:
-    """What probably was not meant, seen once the agents are there.
-
-    Args:
-        suite: Resolved.
-        tools: Names of the tools that the agent of each case offers; None where it shows no agent.
-        live: Whether ``when: live`` evaluators take part.
-    """
-    found: list[str] = []
-    for case in suite.cases:
-        expect, offered = case.expect, tools.get(case.id) or frozenset()
-        asked = [*expect.tools.must_call, *expect.tools.must_not_call, *expect.tools.max_calls]
-        asked += [entry.tool for entry in expect.arguments]
-        found += [
-            f"{case.where}: case {case.id!r} names the tool {name!r}, which the agent does not offer"
-            f"{did_you_mean(name, sorted(offered))}"
-            for name in dict.fromkeys(asked)
-            if name != "*" and offered and name not in offered
-        ]
-    blind = [case.id for case in suite.cases if tools.get(case.id, frozenset()) is None]
-    if blind:
-        found.append(
-            f"the target of {suite.agent} shows no agent (case {blind[0]!r}), so its tool calls cannot be "
-            "recorded: checks of tools, arguments and skills will be errors. Return a strands Agent, or a "
-            "graph of them"
-        )
-    if live and not suite.model.startswith("scripted:") and (suite.judge or "").startswith("scripted:"):
-        found.append(
-            f"judge {suite.judge} is a script: its ratings are canned, whatever {suite.model} answers"
-        )
-    return found
-
-
-async def _built(factory: AgentFactory, refusing: Any, case: Case, suite: Suite) -> Any:
-    try:
-        return await factory.build(refusing, case)
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:  # the user's factory; it may raise anything
-        why = f"{type(error).__name__}: {error}"
-        msg = f"{suite.file}: agent {suite.agent} failed to build for case {case.id!r}: {why}"
-        raise InputError(msg) from error
-
-
 def make_plan(
     suite: Suite,
     request: RunRequest,
@@ -194,6 +76,7 @@ def make_plan(
     price_table: str,
     live: bool,
     now: datetime,
+    warnings: Sequence[str] = (),
 ) -> Plan:
     """The plan of a run; nothing is stored yet.
 
@@ -205,6 +88,7 @@ def make_plan(
         price_table: Version of the price table.
         live: Whether ``when: live`` evaluators take part.
         now: The run's scheduled start.
+        warnings: What probably was not meant.
     """
     started = now.astimezone(UTC)
     # Most cases share a fingerprint: each is digested once.
@@ -234,7 +118,7 @@ def make_plan(
         cases=cases,
         gate=suite.gate.model_dump(mode="json"),
         timeout_s=suite.timeout_s,
-        limits=_limits(suite),
+        limits=limits_of(suite),
         budget_nanousd=request.budget_nanousd(suite.budget_usd),
         allow_unpriced=request.allow_unpriced,
         filters={name: list(getattr(request, name)) for name in _FILTERS if getattr(request, name)},
@@ -243,6 +127,8 @@ def make_plan(
         git_sha=git_sha(suite),
         nightgate=VERSION,
         seed=request.seed,
+        as_live=bool(request.live),
+        warnings=tuple(redact_texts(list(warnings))),
         live=live,
     )
 
@@ -250,7 +136,7 @@ def make_plan(
 _FILTERS = ("case", "tag", "layer", "stage")
 
 
-def _limits(suite: Suite) -> dict[str, int]:
+def limits_of(suite: Suite) -> dict[str, int]:
     """The caps that the suite sets."""
     return {name: cap for name, cap in suite.limits.model_dump().items() if cap is not None}
 

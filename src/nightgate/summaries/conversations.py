@@ -20,6 +20,8 @@ from nightgate.trials import Ending
 
 _METRICS = frozenset({"GoalCompletion", "LimitHeld"})
 """Evaluators that only a persona plans."""
+_MOST_NAMED = 20
+"""Re-asks that are listed; the rows have them all."""
 QUALITY = "TurnQuality"
 """The judge whose figures are shown turn by turn."""
 _COUNTED = ("leaks", "regenerations", "repeats", "cuts", "calls")
@@ -37,6 +39,8 @@ class Conversations:
     asked: int = 0
     withheld: int = 0
     re_asks: int = 0
+    re_asked: list[dict[str, Any]] = field(default_factory=list)
+    """The first of them: case, turn, fact."""
     simulator: Counter[str] = field(default_factory=Counter)
     known_nanousd: int = 0
     quality: dict[int, list[float]] = field(default_factory=dict)
@@ -44,7 +48,7 @@ class Conversations:
     unpriced: int = 0
     """Conversations whose simulated user cost something unknown."""
 
-    def add(self, ending: Ending, talk: Talk | None) -> None:
+    def add(self, case_id: str, ending: Ending, talk: Talk | None) -> None:
         """Count one trial; trials that are no conversations do not count."""
         if talk is None:
             return
@@ -55,7 +59,10 @@ class Conversations:
             self.efficiencies.append(talk.efficiency)
         self.asked += len(talk.asked)
         self.withheld += len(talk.withheld)
-        self.re_asks += sum(len(turn.re_asked) for turn in talk.turns)
+        for turn in talk.turns:
+            self.re_asks += len(turn.re_asked)
+            for fact in turn.re_asked[: _MOST_NAMED - len(self.re_asked)]:
+                self.re_asked.append({"case": case_id, "turn": turn.turn, "fact": fact})
         for name in _COUNTED:
             self.simulator[name] += getattr(talk.simulator, name)
         self.simulator["faults"] += len(talk.simulator.faults)
@@ -96,6 +103,7 @@ class Conversations:
             "elicitation": self.asked / self.withheld if self.withheld else None,
             "perceived_only": satisfied / (len(met) + satisfied) if met or satisfied else None,
             "re_asks": self.re_asks,
+            "re_asked": list(self.re_asked),
             "quality_by_turn": {str(turn): _mean(found) for turn, found in sorted(self.quality.items())},
             "simulator": {
                 **{name: self.simulator[name] for name in (*_COUNTED, "faults")},

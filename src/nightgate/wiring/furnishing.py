@@ -28,7 +28,7 @@ from nightgate.prices import Budget, PriceTable
 from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living
 from nightgate.requests import RunRequest
 from nightgate.runner import Done, size_executor
-from nightgate.steps import planning, reusing
+from nightgate.steps import planning, probing, reusing
 from nightgate.steps.collecting import collect
 from nightgate.steps.finishing import finish_run
 from nightgate.steps.listing import resolve
@@ -156,10 +156,10 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
     suite = furniture.suite
     sources = await asyncio.to_thread(digests, suite.fingerprint, suite.path)
     identity = model_identity(suite.model, (suite.path / "scripts",))
-    agents, tools = await planning.fingerprints(
+    agents, tools = await probing.fingerprints(
         suite, furniture.factory, RefusingModel(), identity, sources, _users(suite)
     )
-    furniture.warnings += planning.warnings(suite, tools, live=furniture.live)
+    furniture.warnings += probing.warnings(suite, tools, live=furniture.live)
     return planning.make_plan(
         suite,
         furniture.request,
@@ -168,6 +168,7 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
         price_table=furniture.prices.version,
         live=furniture.live,
         now=now,
+        warnings=furniture.warnings,
     )
 
 

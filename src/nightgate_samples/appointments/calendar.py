@@ -71,8 +71,8 @@ _INVOICES: Final = (
 )
 
 _UNWRITTEN: Final = re.compile(r"[\s.-]")
-_TIMESTAMP: Final = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::00)?")
-"""How models like to write a slot that they were shown with a blank."""
+_TIMESTAMP: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::00)?")
+"""How models like to write a slot, which the calendar shows with a blank and without seconds."""
 
 
 @dataclass(frozen=True, slots=True)

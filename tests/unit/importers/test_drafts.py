@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from confirming import uncommented
 from makers import a_call, a_trial
 from nightgate.cases import load_suite
 from nightgate.cases.scripts import load_script
@@ -18,7 +19,7 @@ from nightgate.evaluators.answer import AnswerPolicy
 from nightgate.evaluators.arguments import ArgumentPolicy
 from nightgate.evaluators.citations import CitesSource
 from nightgate.evaluators.tools import ToolPolicy
-from nightgate.importers.drafts import WHY, Draft, draft_of, slug, uncommented
+from nightgate.importers.drafts import WHY, Draft, draft_of, slug
 from nightgate.importers.masks import masked
 from nightgate.importers.proposals import Surroundings
 from nightgate.importers.records import Recorded, RecordedCall, Unread

@@ -124,6 +124,7 @@ def test_turns_are_printed_beside_the_number_of_successes_that_they_are_a_mean_o
             "elicitation": 0.5,
             "perceived_only": None,
             "re_asks": 1,
+            "re_asked": [{"case": "a", "turn": 3, "fact": "dni"}],
             "quality_by_turn": {"1": 1.0, "2": 0.5},
             "simulator": {
                 "leaks": 1,
@@ -138,7 +139,7 @@ def test_turns_are_printed_beside_the_number_of_successes_that_they_are_a_mean_o
 
     assert list(conversations(summary)) == [
         "conversations: 2 of 3 met their goal, 4.5 user turns each (2 goal met, 1 user abandoned)",
-        "  turn efficiency of successes 75%, withheld facts asked for 50%, re-asks 1",
+        "  turn efficiency of successes 75%, withheld facts asked for 50%, re-asks 1 (dni in turn 3 of a)",
         "quality by turn: 1: 1.00, 2: 0.50",
         "simulated user: 1 leaks, 2 regenerations, 9 calls",
     ]

@@ -22,6 +22,7 @@ def an_evaluator(**more: Any) -> dict[str, Any]:
         "measured": 0, "not_applicable": 0, "error": 0, "skipped": 0, "coverage": 1.0, "pass_rate": 0.75,
         "interval": [0.3, 0.95], "pass_k": {"1": 0.75}, "mean_score": 0.75, "verdict": "fail",
         "failed_cases": ["a"], "open_cases": [], "holes": [],
+        "required_not_applicable": 0, "capability": None,
     }  # fmt: skip
     return entry | more
 
@@ -35,7 +36,8 @@ def a_summary(**more: Any) -> dict[str, Any]:
         "cells": {"planned": 4, "pass": 3, "fail": 1, "not_applicable": 0, "error": 0, "skipped": 0},
         "evaluators": [an_evaluator()], "families": {}, "family_details": {}, "skills": None,
         "conversations": None, "endings": {}, "flaky": [],
-        "failures": [], "findings": [], "cost_usd": COST, "budget_usd": None,
+        "failures": [], "findings": [], "live": False,
+        "filters": {}, "warnings": [], "cost_usd": COST, "budget_usd": None,
         "calls": {"total": 4, "retries": 0, "late": 0},
     }  # fmt: skip
     return document | more
@@ -138,3 +140,77 @@ def test_both_coverages_of_skills_are_shown() -> None:
         "skills: 7 of 9 expected loads observed, 7 of 8 invocations with evidence to judge "
         "(7 loaded, 1 no body)" in lines(skills=skills)
     )
+
+
+def a_failure(status: str, reason: str, **more: Any) -> dict[str, Any]:
+    """An entry of the failures."""
+    entry = {"case": "a", "evaluator": "E", "status": status, "blame": None, "count": 1, "reason": reason}
+    return entry | {"stage": "regression"} | more
+
+
+def test_what_failed_comes_before_what_was_not_judged() -> None:
+    """Twenty holes must not push a forbidden action off the screen."""
+    holes = [a_failure("not_applicable", f"nothing {n}") for n in range(20)]
+
+    printed = lines(failures=[*holes, a_failure("fail", "forbidden pay")])
+
+    assert printed[printed.index("FAIL  demo  (scripted:m)") + 1] == "  fail a E: forbidden pay"
+
+
+def test_a_failed_capability_is_told_from_a_failed_gate() -> None:
+    """It is reported and stops nothing."""
+    printed = lines(failures=[a_failure("fail", "not yet", stage="capability")])
+
+    assert "  fail a E: not yet (capability, does not gate)" in printed
+
+
+def test_capability_cells_that_the_table_leaves_out_are_counted() -> None:
+    """The table shows what gates."""
+    row = an_evaluator(capability={"passed": 1, "planned": 2})
+
+    assert "  E: 1 of 2 capability cells passed; they do not gate" in lines(evaluators=[row])
+
+
+def test_a_required_finding_that_did_not_apply_is_explained() -> None:
+    """The rate counts it as failed and the judged do not."""
+    row = an_evaluator(required_not_applicable=1)
+
+    assert any("1 not applicable where the case requires it" in line for line in lines(evaluators=[row]))
+
+
+def test_a_run_that_measured_nothing_says_so_once() -> None:
+    """Not once for each of six judges."""
+    rows = [an_evaluator(name=f"J{n}", judged=0, passed=0, failed=0) for n in range(6)]
+    findings = [{"evaluator": f"J{n}", "text": f"J{n}: inconclusive"} for n in range(6)]
+    findings.append({"evaluator": None, "text": "nothing measured: none of 24 planned cells was judged"})
+
+    printed = lines(evaluators=rows, findings=findings)
+
+    assert not any("inconclusive" in line for line in printed)
+    assert any(line.startswith("nothing measured") for line in printed)
+
+
+def test_warnings_stand_at_the_end_too() -> None:
+    """What was printed before the run has scrolled away."""
+    assert "warning: names the tool 'pya'" in lines(warnings=["names the tool 'pya'"])
+
+
+def test_families_that_pass_everywhere_are_counted() -> None:
+    """A report shows what passed, not only what differs."""
+    both = {"en": row("pass"), "es": row("pass")}
+
+    assert "families: 1 of 2 pass in every language" in lines(
+        family_details={"a": both, "b": {"en": row("fail", FAILED), "es": row("fail", FAILED)}}
+    )
+
+
+def test_the_next_command_keeps_the_runs_filters_and_its_live_models() -> None:
+    """Without them it would play another grid on another model."""
+    printed = lines(
+        evaluators=[an_evaluator(failed_cases=[])],
+        exit_code=3,
+        live=True,
+        filters={"case": ["a b"], "layer": ["skill"]},
+    )
+
+    assert printed[-1] == "next: nightgate run SUITE --reuse demo-1 --live --case 'a b' --layer skill"

@@ -22,7 +22,6 @@ ELSEWHERE = {
     "judge_calibration": "agreement of judges with labels",
     "judge_correction": "pass rates corrected for the judge",
     "judge_drift": "frozen transcripts judged again",
-    "two_sample": "realism of simulated users",
     "import": "rows read from other tools",
 }
 
@@ -55,6 +54,7 @@ def test_every_topic_is_either_checked_here_or_named_as_belonging_elsewhere() ->
         "multiplicity",
         "power",
         "flakiness",
+        "two_sample",
     }
     assert {v["topic"] for v in VECTORS} == here | ELSEWHERE.keys()
 
@@ -224,3 +224,13 @@ def test_counts_behind_the_published_row_are_the_only_ones() -> None:
     twos = sums[1] - 6 * fours - 3 * threes
     ones = sums[0] - 4 * fours - 3 * threes - 2 * twos
     assert [TAU_AIRLINE.count((c, 4)) for c in (4, 3, 2, 1)] == [fours, threes, twos, ones]
+
+
+@pytest.mark.parametrize("vector", vectors("two_sample", "table", "cramers_v"))
+def test_association_of_end_reasons_matches(vector: dict) -> None:
+    found = stats.association(*vector["inputs"]["table"])
+    assert found is not None
+    assert found.chi2 == close(vector, "chi2")
+    assert found.dof == vector["expected"]["dof"]
+    assert found.p_value == close(vector, "p")
+    assert found.cramers_v == close(vector, "cramers_v")

@@ -27,7 +27,7 @@ def told(*talks: tuple[Ending, Talk], plan: Plan | None = None) -> dict[str, Any
     """The part of the summary."""
     found = Conversations()
     for ending, talk in talks:
-        found.add(ending, talk)
+        found.add("a", ending, talk)
     part = found.as_dict(plan or a_talk_plan())
     assert part is not None
     return part
@@ -74,9 +74,9 @@ def test_perceived_only_is_over_those_who_went_away_content() -> None:
 def test_all_endings_are_listed_and_agent_faults_beside_them() -> None:
     """Exactly one for each conversation."""
     found = Conversations()
-    found.add(DONE, a_talk(EndReason.GOAL_MET))
-    found.add(Ending.SIMULATOR_ERROR, a_talk(None))
-    found.add(Ending.AGENT_TIMEOUT, a_talk(None))
+    found.add("a", DONE, a_talk(EndReason.GOAL_MET))
+    found.add("a", Ending.SIMULATOR_ERROR, a_talk(None))
+    found.add("a", Ending.AGENT_TIMEOUT, a_talk(None))
 
     endings = found.endings_of(a_talk_plan())
 
