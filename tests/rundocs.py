@@ -135,25 +135,3 @@ def a_summary(*rows: dict[str, Any], verdict: str = "pass", code: int = 0, **mor
         "findings": [],
     }
     return values | more
-
-
-def no_summary(why: str) -> dict[str, Any]:
-    """The document of a run that left none."""
-    return {
-        "schema": 1,
-        "run_id": None,
-        "suite": "support",
-        "complete": False,
-        "verdict": "inconclusive",
-        "exit_code": 3,
-        "stopped": None,
-        "cells": None,
-        "trials": None,
-        "evaluators": [],
-        "cost_usd": None,
-        "tokens": None,
-        "flaky": [],
-        "failures": [],
-        "cases": [],
-        "findings": [{"evaluator": None, "text": why}],
-    }

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import fmean, stdev
 from typing import Any
 
 from nightgate.cases import Case, case_hash
@@ -195,16 +195,14 @@ class Validation:
         }
 
     def _feature(self, name: str) -> dict[str, Any]:
-        found = self.measured.get(name)
+        found, by_shape = self.measured.get(name), self.unnamed is not None
         ratio = found.ratio if found else None
         return {
             "name": name,
             "word": found.word if found else None,
             "off": list(found.off) if found else [],
-            "real": _figures(_amounts(self.real, name, by_shape=self.unnamed is not None)),
-            "simulated": _figures(
-                _amounts(self.simulated.conversations, name, by_shape=self.unnamed is not None)
-            ),
+            "real": _figures(_values(self.real, name, by_shape=by_shape)),
+            "simulated": _figures(_values(self.simulated.conversations, name, by_shape=by_shape)),
             "ratio": ratio.ratio if ratio else None,
             "interval": [ratio.low, _finite(ratio.high)] if ratio else None,
             "tests": {
@@ -247,14 +245,14 @@ def validated(
     """
     unnamed = _unnamed(real, simulated)
     sides = (real, simulated.conversations)
-    amounts = {}
+    values = {}
     for name in FEATURES:
-        first, second = (_amounts(side, name, by_shape=unnamed is not None) for side in sides)
+        first, second = (_values(side, name, by_shape=unnamed is not None) for side in sides)
         # Where nobody gives a fact, there is nothing to be alike in.
-        if name != "facts" or any(amount for amount, _ in (*first, *second)):
-            amounts[name] = (first, second)
-    first, second = (_ended(side)["counts"] for side in sides)
-    measured, ends = compare(amounts, (list(first.values()), list(second.values())))
+        if name != "facts" or any(map(any, (*first, *second))):
+            values[name] = (first, second)
+    ours, theirs = (list(_ended(side)["counts"].values()) for side in sides)
+    measured, ends = compare(values, (ours, theirs))
     return Validation(
         suite=suite,
         run_id=run_id,
@@ -277,29 +275,26 @@ def _unnamed(real: Sequence[Conversation], simulated: Simulated) -> str | None:
     return None
 
 
-def _amounts(
-    conversations: Iterable[Conversation], feature: str, *, by_shape: bool
-) -> list[tuple[float, float]]:
-    """Amount and weight of each conversation: facts and words weigh by messages."""
-    found: list[tuple[float, float]] = []
+def _values(conversations: Iterable[Conversation], feature: str, *, by_shape: bool) -> list[list[float]]:
+    """The values of each conversation: its turns, or facts or words of each of its messages."""
+    found: list[list[float]] = []
     for talk in conversations:
         if feature == "turns":
-            found.append((talk.turns, 1))
+            found.append([talk.turns])
         elif feature == "words":
-            found.append((sum(map(words_in, talk.said)), len(talk.said)))
+            found.append([words_in(text) for text in talk.said])
         else:
             facts = None if by_shape else talk.facts
-            found.append((sum(facts_in(text, facts) for text in talk.said), len(talk.said)))
+            found.append([facts_in(text, facts) for text in talk.said])
     return found
 
 
-def _figures(amounts: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    each = [amount / weight for amount, weight in amounts]
-    total = sum(weight for _, weight in amounts)
+def _figures(values: Sequence[Sequence[float]]) -> dict[str, Any]:
+    each = [value for talk in values for value in talk]
     return {
-        "conversations": len(amounts),
-        "mean": sum(amount for amount, _ in amounts) / total if total else None,
-        "sd": stdev(each, mean(each)) if len(each) > 1 else None,
+        "conversations": len(values),
+        "mean": fmean(each) if each else None,
+        "sd": stdev(each) if len(each) > 1 else None,
     }
 
 
@@ -314,7 +309,7 @@ def _ended(conversations: Iterable[Conversation]) -> dict[str, Any]:
 def _test(found: Difference | None, adjusted: float | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    return {"statistic": found.statistic, "p": found.p_value, "p_holm": adjusted}
+    return {"statistic": _finite(found.statistic), "p": found.p_value, "p_holm": adjusted}
 
 
 def _finite(number: float) -> float | None:

@@ -279,12 +279,12 @@ def _heard(words: Iterator[tuple[str, str]] | Sequence[tuple[str, str]], name: s
 # -- the keys beside the messages ---------------------------------------------------------------------
 
 
-def _text(record: Mapping[str, Any], key: str) -> str | None:
+def _text(record: Mapping[str, Any], key: str, within: str = "") -> str | None:
     value = record.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise _OddError(f"{key}: must be text, not {_kind(value)}")
+        raise _OddError(f"{within}{key}: must be text, not {_kind(value)}")
     return str(value)
 
 
@@ -302,7 +302,7 @@ def _facts(record: Mapping[str, Any]) -> Mapping[str, str] | None:
         return None
     if not isinstance(facts, Mapping):
         raise _OddError(f"facts: must be an object of names and values, not {_kind(facts)}")
-    return {name: _text(facts, name) or "" for name in facts}
+    return {name: _text(facts, name, "facts.") or "" for name in facts}
 
 
 def _kind(value: Any) -> str:

@@ -53,15 +53,7 @@ async def play(
         InputError: If the factory hands out an agent that it may not.
         CancelledError: If the run was stopped.
     """
-    scope = Scope(
-        role=Role.AGENT,
-        run_id=plan.run_id,
-        suite=plan.suite,
-        case_id=case.id,
-        trial=trial,
-        play=attempt,
-        limits=dict(plan.limits),
-    )
+    scope = _scope(plan, case, trial, attempt)
     gathered = Play()
     started_at, began = datetime.now(UTC), time.monotonic()
     try:
@@ -78,6 +70,7 @@ async def play(
                 raise scope.fatal
             latency_s = worked_s - scope.waited_s
             if ending is not Ending.INFRA_ERROR and gathered.target is not None:
+                # The agent code's own fault, if nothing broke before.
                 broken = await look_around(gathered, scope)
                 if broken is not None and ending is Ending.COMPLETED:
                     ending, error = Ending.AGENT_ERROR, broken
@@ -87,6 +80,18 @@ async def play(
             await gathered.target.close()
     return _record(
         plan, planned, case, trial, gathered, scope, ending, error, attempt, started_at, latency_s * 1000
+    )
+
+
+def _scope(plan: Plan, case: Case, trial: int, attempt: int) -> Scope:
+    return Scope(
+        role=Role.AGENT,
+        run_id=plan.run_id,
+        suite=plan.suite,
+        case_id=case.id,
+        trial=trial,
+        play=attempt,
+        limits=dict(plan.limits),
     )
 
 

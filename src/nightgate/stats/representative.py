@@ -13,6 +13,7 @@ from nightgate.stats.two_samples import (
     Association,
     Difference,
     Ratio,
+    Values,
     association,
     cramer_von_mises,
     levene,
@@ -21,9 +22,6 @@ from nightgate.stats.two_samples import (
 )
 
 Likeness: TypeAlias = Literal["representative", "not representative", "unproven"]
-
-Amounts: TypeAlias = Sequence[tuple[float, float]]
-"""One ``(amount, weight)`` a conversation; the conversation's own value is amount / weight."""
 
 ALPHA = 0.05
 """Chance that a user who is like the real ones is called not representative, over all features."""
@@ -36,7 +34,7 @@ MOST_ASSOCIATION = 0.3
 
 
 class Measured(NamedTuple):
-    """One feature with an amount in every conversation."""
+    """One feature that has figures in every conversation."""
 
     word: Likeness
     ratio: Ratio | None
@@ -66,37 +64,33 @@ class Sorted(NamedTuple):
 
 
 def compare(
-    amounts: Mapping[str, tuple[Amounts, Amounts]], counts: tuple[Sequence[int], Sequence[int]]
+    values: Mapping[str, tuple[Values, Values]], counts: tuple[Sequence[int], Sequence[int]]
 ) -> tuple[dict[str, Measured], Sorted]:
     """Compare real with simulated conversations, feature by feature; Holm over all tests.
 
     Args:
-        amounts: Feature -> real and simulated amounts.
+        values: Feature -> real and simulated conversations, each with its values.
         counts: How often each category occurred, real and simulated, in the same order.
 
     Returns:
         What was found of each feature, and of the categories.
 
     Raises:
-        ValueError: If amounts or counts are impossible, see `ratio_interval` and `association`.
+        ValueError: If values or counts are impossible, see `ratio_interval` and `association`.
 
-    >>> same = [(float(turns), 1.0) for turns in (3, 4, 5, 6, 7)] * 20
-    >>> shorter = [(float(turns), 1.0) for turns in (2, 2, 3, 3, 4)] * 20
+    >>> same = [[turns] for turns in (3, 4, 5, 6, 7)] * 20
+    >>> shorter = [[turns] for turns in (2, 2, 3, 3, 4)] * 20
     >>> found, ends = compare({"turns": (same, same), "words": (same, shorter)}, ([80, 20], [79, 21]))
     >>> found["turns"].word, found["words"].word, ends.word
     ('representative', 'not representative', 'representative')
     """
-    tests = {
-        name: (cramer_von_mises(*values), levene(*values))
-        for name, (real, simulated) in amounts.items()
-        for values in [(_each(real), _each(simulated))]
-    }
+    tests = {name: (cramer_von_mises(*sides), levene(*sides)) for name, sides in values.items()}
     sorts = association(*counts)
     raw = [test and test.p_value for pair in tests.values() for test in pair]
     *adjusted, sorts_p = holm([*raw, sorts and sorts.p_value])
     ps = iter(adjusted)
     found = {
-        name: _measured(amounts[name], tests=pair, adjusted=(next(ps), next(ps)))
+        name: _measured(values[name], tests=pair, adjusted=(next(ps), next(ps)))
         for name, pair in tests.items()
     }
     return found, _sorted(counts, sorts, sorts_p)
@@ -114,16 +108,13 @@ def overall(words: Iterable[Likeness]) -> Likeness:
     return "representative" if said == {"representative"} else "unproven"
 
 
-def _each(amounts: Amounts) -> list[float]:
-    return [amount / weight for amount, weight in amounts]
-
-
 def _measured(
-    samples: tuple[Amounts, Amounts],
+    samples: tuple[Values, Values],
     tests: tuple[Difference | None, Difference | None],
     adjusted: tuple[float | None, float | None],
 ) -> Measured:
-    ratio = ratio_interval(*samples)
+    real, simulated = ([(sum(talk), len(talk)) for talk in side] for side in samples)
+    ratio = ratio_interval(real, simulated)
     low, high = BAND
     word: Likeness = "unproven"
     if any(p is not None and p <= ALPHA for p in adjusted):

@@ -53,15 +53,7 @@ def document(
         "stopped": open_run_stopped,
         "started_at": plan.started_at,
         "wall_s": round(wall_s, 3) if wall_s is not None else None,
-        "trigger": plan.trigger,
-        "model": plan.model,
-        "judge": plan.judge,
-        "user": plan.user,
-        "owner": plan.owner,
-        "live": plan.as_live,
-        "filters": {name: list(values) for name, values in plan.filters.items()},
-        "warnings": list(plan.warnings),
-        "fingerprint": plan.fingerprint,
+        **_asked_for(plan),
         "baseline": None,
         "cells": summaries.cell_counts(tallies),
         "trials": summaries.trial_counts(plan, account.endings),
@@ -77,12 +69,27 @@ def document(
         "cost_usd": account.ledger.cost_usd(),
         "tokens": account.ledger.tokens(),
         "calls": account.ledger.counts(),
-        "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
         "cases": summaries.case_counts(tallies),
         "failures": [{**failure, "stage": stages[failure["case"]]} for failure in account.failures],
         "findings": decision.findings(),
     }
     return Summary(body)
+
+
+def _asked_for(plan: Plan) -> dict[str, Any]:
+    """What the run was asked for, as its plan has it."""
+    return {
+        "trigger": plan.trigger,
+        "model": plan.model,
+        "judge": plan.judge,
+        "user": plan.user,
+        "owner": plan.owner,
+        "live": plan.as_live,
+        "filters": {name: list(values) for name, values in plan.filters.items()},
+        "warnings": list(plan.warnings),
+        "fingerprint": plan.fingerprint,
+        "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
+    }
 
 
 def _evaluator(

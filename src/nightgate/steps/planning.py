@@ -102,11 +102,8 @@ def make_plan(
     facts = {name: registered.facts for name, registered in evaluators.items()}
     planned = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
     return Plan(
-        run_id=checked_id(request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))),
-        suite=suite.suite,
+        **_identity(suite, request, started),
         owner=suite.owner or None,
-        date=utc_date(started).isoformat(),
-        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         run_kind="run",
         trigger=request.trigger,
         model=suite.model,
@@ -131,6 +128,16 @@ def make_plan(
         warnings=tuple(redact_texts(list(warnings))),
         live=live,
     )
+
+
+def _identity(suite: Suite, request: RunRequest, started: datetime) -> dict[str, str]:
+    """Which run it is, and when."""
+    return {
+        "run_id": checked_id(request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))),
+        "suite": suite.suite,
+        "date": utc_date(started).isoformat(),
+        "started_at": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    }
 
 
 _FILTERS = ("case", "tag", "layer", "stage")

@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from nightgate.reports.junit import junit
-from rundocs import a_failure, a_row, a_summary, an_evaluator, no_summary
+from nightgate.steps.reporting import broken
+from rundocs import a_failure, a_row, a_summary, an_evaluator
 
 
 def failed(name: str = "ToolPolicy", *cases: str, **more: Any) -> dict[str, Any]:
@@ -266,8 +267,7 @@ def test_times_are_in_the_form_that_schemas_ask_for() -> None:
 
 def test_a_run_that_left_no_summary_is_an_error_with_its_cause() -> None:
     """The nightly goes on with the other suites; this one must not vanish from the file."""
-    broken = no_summary("the run left no summary: the worker died")
-    test = the_test(broken, "verdict")
+    test = the_test(broken("cases/support", None, "the worker died"), "verdict")
     assert outcome(test) == "error"
     assert "the worker died" in (test[0].text or "")
 

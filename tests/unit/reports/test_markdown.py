@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from nightgate.reports.markdown import code, markdown
-from rundocs import a_failure, a_row, a_summary, an_evaluator, no_summary
+from nightgate.steps.reporting import broken
+from rundocs import a_failure, a_row, a_summary, an_evaluator
 
 HOSTILE = (
     "**bold** ![x](https://evil/x.png) [link](javascript:1) <img src=x> <!-- @admin #12 | a \\| b ``` `x` \n"
@@ -207,7 +208,7 @@ def test_several_runs_have_one_line_over_all() -> None:
 
 def test_a_run_that_left_no_summary_is_told_with_its_cause() -> None:
     """It has no figures, and is no reason to fall over."""
-    text = shown(no_summary("the run left no summary: the worker died"))
+    text = shown(broken("cases/support", None, "the worker died"))
     assert text == "## ⚠️ INCONCLUSIVE: `support`\n\n- `the run left no summary: the worker died`\n"
 
 

@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightgate.stats import compare, overall, two_samples
-from nightgate.stats.representative import ALPHA, LEAST_CONVERSATIONS, Amounts
+from nightgate.stats.representative import ALPHA, LEAST_CONVERSATIONS
 
-amounts = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8)), min_size=1, max_size=30)
+Talks = list[list[float]]
+
+talks = st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=5), min_size=1, max_size=30)
 counts = st.lists(st.integers(0, 20), min_size=5, max_size=5)
 NOTHING = ([0], [0])
 
@@ -20,20 +22,21 @@ def _fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_samples, "RESAMPLES", 500)
 
 
-def turns(rng: np.random.Generator, size: int, mean: float = 4.0) -> Amounts:
+def turns(rng: np.random.Generator, size: int, mean: float = 4.0) -> Talks:
     """Turns of conversations: whole numbers from 1."""
-    return [(float(value), 1.0) for value in 1 + rng.poisson(mean, size)]
+    return [[float(value)] for value in 1 + rng.poisson(mean, size)]
 
 
-def words(rng: np.random.Generator, size: int, each: float = 9.0) -> Amounts:
-    """Words and messages of conversations; some people write more than others."""
+def words(rng: np.random.Generator, size: int, each: float = 9.0) -> Talks:
+    """Words of messages; some people write more than others."""
+    lengths = 1 + rng.poisson(4, size)
     habits = each * rng.lognormal(0, 0.25, size)
-    return [(float(round(habit * n)), float(n)) for habit, n in zip(habits, 1 + rng.poisson(4, size))]  # noqa: B905
+    return [list(1.0 + rng.poisson(habit, n)) for habit, n in zip(habits, lengths, strict=True)]
 
 
 @settings(max_examples=40, deadline=None)
-@given(amounts, amounts, counts)
-def test_a_sample_is_never_unlike_itself(a: Amounts, b: Amounts, ends: list[int]) -> None:
+@given(talks, talks, counts)
+def test_a_sample_is_never_unlike_itself(a: Talks, b: Talks, ends: list[int]) -> None:
     """Whatever it looks like: no feature of it is off."""
     found, sorts = compare({"turns": (a, a), "words": (b, b)}, (ends, ends))
     assert "not representative" not in {*(feature.word for feature in found.values()), sorts.word}
@@ -75,11 +78,11 @@ def test_users_who_are_alike_are_called_so_with_enough_data() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(1, 20), st.integers(1, 8)), max_size=LEAST_CONVERSATIONS - 1),
-    amounts,
+    st.lists(st.lists(st.integers(1, 20), min_size=1, max_size=5), max_size=LEAST_CONVERSATIONS - 1),
+    talks,
     st.lists(st.integers(0, 5), min_size=3, max_size=3),
 )
-def test_few_conversations_never_represent(few: Amounts, many: Amounts, ends: list[int]) -> None:
+def test_few_conversations_never_represent(few: Talks, many: Talks, ends: list[int]) -> None:
     """However alike they look, and whichever side is short."""
     short = ends if sum(ends) < LEAST_CONVERSATIONS else [1, 0, 0]
     for samples in ((few, many), (many, few)):
@@ -90,14 +93,14 @@ def test_few_conversations_never_represent(few: Amounts, many: Amounts, ends: li
 
 def test_conversations_without_any_spread_are_no_proof_when_few() -> None:
     """A width of 0 at n = 3 is not certainty."""
-    same = [(3.0, 1.0)] * 3
+    same = [[3.0]] * 3
     found, _ = compare({"turns": (same, same)}, NOTHING)
     assert found["turns"].word == "unproven"
 
 
 def test_too_uniform_a_user_is_off_in_spread() -> None:
-    real = [(float(n), 1.0) for n in (1, 2, 3, 5, 7, 8, 9)] * 8
-    simulated = [(float(n), 1.0) for n in (4, 5, 5, 5, 6)] * 8
+    real = [[float(n)] for n in (1, 2, 3, 5, 7, 8, 9)] * 8
+    simulated = [[float(n)] for n in (4, 5, 5, 5, 6)] * 8
     found, _ = compare({"turns": (real, simulated)}, NOTHING)
     assert found["turns"].word == "not representative"
     assert "spread" in found["turns"].off

@@ -1,5 +1,6 @@
 """Two samples: the tests hold with ties and sparse counts, the intervals with few conversations."""
 
+from collections.abc import Iterable
 from math import inf
 
 import numpy as np
@@ -18,9 +19,14 @@ from nightgate.stats import (
     visible_association,
 )
 
-whole = st.lists(st.integers(1, 12).map(float), min_size=2, max_size=15)
+whole = st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=3), min_size=2, max_size=15)
 distinct = st.lists(st.floats(0, 1000), min_size=4, max_size=24, unique=True)
 counts = st.lists(st.integers(0, 30), min_size=5, max_size=5).filter(any)
+
+
+def ones(values: Iterable[float]) -> list[list[float]]:
+    """Conversations with one value each."""
+    return [[float(value)] for value in values]
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +46,7 @@ def test_cramer_von_mises_is_scipys_where_no_value_is_there_twice(values: list[f
     real, simulated = values[: len(values) // 2], values[len(values) // 2 :]
     scipys = cramervonmises_2samp(real, simulated, method="exact")
 
-    ours = cramer_von_mises(real, simulated)
+    ours = cramer_von_mises(ones(real), ones(simulated))
 
     assert ours is not None
     assert ours.statistic == pytest.approx(scipys.statistic, abs=1e-9)
@@ -49,7 +55,9 @@ def test_cramer_von_mises_is_scipys_where_no_value_is_there_twice(values: list[f
 
 @settings(max_examples=30, deadline=None)
 @given(whole, whole)
-def test_which_side_is_called_real_does_not_change_the_statistic(a: list[float], b: list[float]) -> None:
+def test_which_side_is_called_real_does_not_change_the_statistic(
+    a: list[list[int]], b: list[list[int]]
+) -> None:
     one, other = cramer_von_mises(a, b), cramer_von_mises(b, a)
     assert one is not None
     assert other is not None
@@ -59,60 +67,110 @@ def test_which_side_is_called_real_does_not_change_the_statistic(a: list[float],
 def test_whole_numbers_of_one_distribution_are_told_apart_no_more_often_than_promised() -> None:
     """Turns are whole numbers: scipy's function finds a difference here in three samples of four."""
     rng = np.random.default_rng(1)
-    found = [cramer_von_mises(*(list(1.0 + rng.poisson(4, size)) for size in (20, 100))) for _ in range(200)]
+    found = [cramer_von_mises(*(ones(1 + rng.poisson(4, size)) for size in (20, 100))) for _ in range(200)]
     assert sum(test is not None and test.p_value <= 0.05 for test in found) <= 17  # 99th percentile of 5%
 
 
 def test_equal_values_everywhere_are_no_difference() -> None:
-    assert cramer_von_mises([3.0] * 5, [3.0] * 9) == (0.0, 1.0)
+    assert cramer_von_mises(ones([3] * 5), ones([3] * 9)) == (0.0, 1.0)
 
 
 def test_one_conversation_has_no_distribution() -> None:
-    assert cramer_von_mises([3.0], [3.0, 4.0]) is None
+    assert cramer_von_mises([[3.0, 4.0]], ones([3, 4])) is None
 
 
-def test_a_value_that_is_no_number_is_refused() -> None:
-    with pytest.raises(ValueError, match="not finite"):
-        cramer_von_mises([1.0, inf], [1.0, 2.0])
+@pytest.mark.parametrize("talk", [[1.0, inf], []])
+def test_a_conversation_without_finite_values_is_refused(talk: list[float]) -> None:
+    with pytest.raises(ValueError, match="all of them finite"):
+        cramer_von_mises([talk, [1.0]], ones([1, 2]))
 
 
 def test_the_same_numbers_get_the_same_answer() -> None:
     """A comparison that changes from call to call is no evidence."""
-    assert cramer_von_mises([1.0, 2.0, 2.0], [2.0, 3.0]) == cramer_von_mises([1.0, 2.0, 2.0], [2.0, 3.0])
+    one, other = (cramer_von_mises(ones([1, 2, 2]), ones([2, 3])) for _ in range(2))
+    assert one == other
 
 
 def test_a_p_value_is_never_zero() -> None:
     """So many relabellings cannot show more than 1 in so many."""
-    far = cramer_von_mises([float(n) for n in range(40)], [float(n) for n in range(1000, 1040)])
+    far = cramer_von_mises(ones(range(40)), ones(range(1000, 1040)))
     assert far is not None
     assert far.p_value == 1 / 1000
+
+
+def messages(rng: np.random.Generator, size: int, mean: float) -> list[list[float]]:
+    """Words of messages: conversations of ``mean`` messages; each user has a length of their own."""
+    lengths = 1 + rng.poisson(mean, size)
+    habits = 9 * rng.lognormal(0, 0.4, size)
+    return [list(rng.poisson(habit, n) + 1.0) for habit, n in zip(habits, lengths, strict=True)]
+
+
+def test_messages_of_one_conversation_are_no_sample_of_their_own() -> None:
+    """Forty messages of two talkative users are two users: tests over messages would find anything."""
+    rng = np.random.default_rng(7)
+    tests = [
+        test
+        for _ in range(100)
+        for sides in [(messages(rng, 12, 8), messages(rng, 12, 8))]
+        for test in (cramer_von_mises(*sides), levene(*sides))
+    ]
+    assert sum(test is not None and test.p_value <= 0.05 for test in tests) <= 18
+
+
+def test_longer_conversations_alone_are_no_other_messages() -> None:
+    """Means over more messages spread less; compared by message, only the turns differ."""
+    rng = np.random.default_rng(8)
+    tests = [
+        test
+        for _ in range(100)
+        for sides in [(messages(rng, 40, 9), messages(rng, 40, 2))]
+        for test in (cramer_von_mises(*sides), levene(*sides))
+    ]
+    assert sum(test is not None and test.p_value <= 0.05 for test in tests) <= 18
 
 
 # --- spread ---
 
 
 @settings(max_examples=30, deadline=None)
-@given(whole.filter(lambda v: len(v) > 2), whole.filter(lambda v: len(v) > 2))
-def test_levene_is_scipys_or_nothing(a: list[float], b: list[float]) -> None:
-    ours = levene(a, b)
-    if ours is not None:
-        scipys = scipys_levene(a, b, center="median")
-        assert ours == (pytest.approx(scipys.statistic), pytest.approx(scipys.pvalue))
-
-
-@pytest.mark.parametrize(
-    ("real", "simulated"),
-    [([2.0, 4.0], [3.0, 3.0]), ([2.0, 4.0] * 3, [3.0] * 6), ([3.0] * 6, [3.0] * 6)],
+@given(
+    st.lists(st.floats(0, 100), min_size=3, max_size=15), st.lists(st.floats(0, 100), min_size=3, max_size=15)
 )
-def test_spread_without_noise_is_not_tested(real: list[float], simulated: list[float]) -> None:
-    """From p = 0 or NaN, as scipy answers here, certainty would come out of nothing."""
-    assert levene(real, simulated) is None
+def test_the_statistic_of_levene_is_scipys(a: list[float], b: list[float]) -> None:
+    """Where it answers; with one value a conversation both mean the same."""
+    with np.errstate(all="ignore"):
+        wanted = scipys_levene(a, b, center="median").statistic
+    ours = levene(ones(a), ones(b))
+    assert ours is not None
+    if 1e-6 < wanted < 1e6:
+        assert ours.statistic == pytest.approx(wanted, rel=1e-6)
+
+
+def test_the_p_value_of_levene_is_near_the_f_distribution_where_that_holds() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(10):
+        a, b = rng.normal(0, 1, 40), rng.normal(0, 1.2, 50)
+        ours = levene(ones(a), ones(b))
+        assert ours is not None
+        assert ours.p_value == pytest.approx(scipys_levene(a, b, center="median").pvalue, abs=0.05)
+
+
+def test_spread_without_noise_is_no_certainty() -> None:
+    """From p = 0, as the F distribution answers here, certainty would come out of nothing."""
+    found = levene(ones([2, 4]), ones([3, 3]))
+    assert found is not None
+    assert found.p_value > 0.2
+
+
+def test_no_spread_on_either_side_is_no_difference() -> None:
+    """Where the F distribution has no answer at all."""
+    assert levene(ones([3] * 6), ones([5] * 4)) == (0.0, 1.0)
 
 
 def test_a_user_who_is_too_uniform_is_found() -> None:
-    found = levene([1.0, 2.0, 3.0, 5.0, 8.0, 9.0, 13.0] * 5, [5.0, 6.0, 6.0, 6.0, 7.0] * 7)
+    found = levene(ones([1, 2, 3, 5, 8, 9, 13] * 5), ones([5, 6, 6, 6, 7] * 7))
     assert found is not None
-    assert found.p_value < 1e-6
+    assert found.p_value == 1 / 1000
 
 
 # --- categories ---
@@ -212,6 +270,6 @@ def test_a_confidence_of_one_is_refused() -> None:
 def test_large_samples_are_drawn_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory stays bounded, and the answer is one of as many draws."""
     monkeypatch.setattr(two_samples, "_AT_ONCE", 50)
-    found = cramer_von_mises([1.0, 2.0, 2.0, 3.0], [2.0, 3.0, 3.0, 4.0])
+    found = cramer_von_mises(ones([1, 2, 2, 3]), ones([2, 3, 3, 4]))
     assert found is not None
     assert (found.p_value * 1000) == pytest.approx(round(found.p_value * 1000))
