@@ -130,7 +130,7 @@ def make_plan(
     )
 
 
-def _identity(suite: Suite, request: RunRequest, started: datetime) -> dict[str, str]:
+def _identity(suite: Suite, request: RunRequest, started: datetime) -> dict[str, Any]:
     """Which run it is, and when."""
     return {
         "run_id": checked_id(request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))),
