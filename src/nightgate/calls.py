@@ -117,6 +117,8 @@ class Scope:
     case_id: str
     trial: int
     evaluator: str | None = None
+    repeat: int = 0
+    """In a sweep: which time the same output is judged, from 0."""
     play: int = 1
     calls: list[Call] = field(default_factory=list)
     """Attempts so far, in the order in which they ended."""

@@ -6,12 +6,12 @@ from real requests. Knows no history.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from nightgate.cases import Case, Persona, Suite
 from nightgate.plans import PlannedCase, PlannedEvaluator
-from nightgate.prices import Price, PriceTable, cost_nanousd
+from nightgate.prices import FREE, PriceTable, cost_nanousd
 from nightgate.trials import Usage
 
 NANO = 1_000_000_000
@@ -45,18 +45,13 @@ def guess_cost(
     """
     by_id: Mapping[str, Case] = {case.id: case for case in suite.cases}
     judges = {e.name for e in evaluators if e.kind == "judge"}
-    agent, judge, user = Usage(), Usage(), Usage()
+    agent, judge, user = _Bill(suite.model, prices), _Bill(suite.judge, prices), _Bill(suite.user, prices)
     for planned in cases:
         case = by_id[planned.case_id]
-        agent = agent + _times(_talking(case) if case.persona else _agent(case), planned.trials)
-        user = user + _times(_user(case), planned.trials)
-        cells = planned.trials * sum(name in judges for name in planned.evaluators)
-        judge = judge + _times(_judge(case), cells)
-    dollars = {
-        "agent": _usd(agent, suite.model, prices),
-        "judge": _usd(judge, suite.judge, prices) if judge.total else 0.0,
-        "user": _usd(user, suite.user, prices) if user.total else 0.0,
-    }
+        agent.add(agent_calls(case), planned.trials)
+        user.add(user_calls(case), planned.trials)
+        judge.add((judge_call(case),), planned.trials * sum(name in judges for name in planned.evaluators))
+    dollars = {"agent": agent.usd, "judge": judge.usd, "user": user.usd}
     known = [amount for amount in dollars.values() if amount is not None]
     total = sum(known) if len(known) == len(dollars) else None
     return {**dollars, "total": total, "guess": True, "assumed": ASSUMED}
@@ -78,12 +73,8 @@ def expected_calls(
     for planned in cases:
         case = by_id[planned.case_id]
         calls["judge"] += planned.trials * sum(name in judges for name in planned.evaluators)
-        if case.persona is not None:
-            turns = expected_turns(case.persona)
-            calls["agent"] += planned.trials * turns * ASSUMED["calls_an_agent_turn"]
-            calls["user"] += planned.trials * (turns - (case.first_message is not None))
-        else:
-            calls["agent"] += planned.trials * (1 + _uses_tools(case))
+        calls["agent"] += planned.trials * len(agent_calls(case))
+        calls["user"] += planned.trials * len(user_calls(case))
     return {**calls, "total": sum(calls.values())}
 
 
@@ -93,50 +84,66 @@ def expected_turns(persona: Persona) -> int:
     return most if persona.limits_only else min(most, 2 + len(persona.withheld))
 
 
-def _uses_tools(case: Case) -> bool:
-    return case.expect.tools.asks or bool(case.expect.arguments)
-
-
-def _talking(case: Case) -> Usage:
-    """The agent's side of a conversation: each turn reads all that came before."""
-    assert case.persona is not None
-    turns = expected_turns(case.persona)
-    a_turn = ASSUMED["user_message_tokens"] + ASSUMED["answer_tokens"] + ASSUMED["tool_result_tokens"]
-    reads = sum(ASSUMED["instructions_tokens"] + turn * a_turn for turn in range(turns))
-    calls = ASSUMED["calls_an_agent_turn"]
-    return Usage(input=calls * reads, output=calls * turns * ASSUMED["answer_tokens"] * 2 // 3)
-
-
-def _user(case: Case) -> Usage:
-    if case.persona is None:
-        return Usage()
-    turns = expected_turns(case.persona)
-    spoken = ASSUMED["user_message_tokens"] + ASSUMED["answer_tokens"]
-    reads = sum(ASSUMED["instructions_tokens"] + turn * spoken for turn in range(turns))
-    return Usage(input=reads, output=turns * ASSUMED["user_message_tokens"])
-
-
-def _agent(case: Case) -> Usage:
+def agent_calls(case: Case) -> tuple[Usage, ...]:
+    """The agent's calls of one trial, call by call."""
+    if case.persona is not None:
+        return tuple(_talking(case.persona))
     asked = len(case.input or "") // ASSUMED["characters_per_token"]
     first = ASSUMED["instructions_tokens"] + asked
-    if not _uses_tools(case):
-        return Usage(input=first, output=ASSUMED["answer_tokens"])
-    second = first + ASSUMED["tool_result_tokens"] + ASSUMED["answer_tokens"] // 3
-    return Usage(input=first + second, output=ASSUMED["answer_tokens"] * 4 // 3)
+    last = ASSUMED["answer_tokens"]
+    if not (case.expect.tools.asks or case.expect.arguments):
+        return (Usage(input=first, output=last),)
+    called = last // 3
+    return (
+        Usage(input=first, output=called),
+        Usage(input=first + ASSUMED["tool_result_tokens"] + called, output=last),
+    )
 
 
-def _judge(case: Case) -> Usage:
+def user_calls(case: Case) -> tuple[Usage, ...]:
+    """The simulated user's calls of one trial; none where there is no persona or its words are given."""
+    if case.persona is None:
+        return ()
+    spoken = ASSUMED["user_message_tokens"] + ASSUMED["answer_tokens"]
+    first = int(case.first_message is not None)
+    return tuple(
+        Usage(input=ASSUMED["instructions_tokens"] + turn * spoken, output=ASSUMED["user_message_tokens"])
+        for turn in range(first, expected_turns(case.persona))
+    )
+
+
+def judge_call(case: Case) -> Usage:
+    """One judgement of one trial."""
     read = ASSUMED["judge_prompt_tokens"] + ASSUMED["tool_result_tokens"] + ASSUMED["answer_tokens"]
     asked = len(case.input or "") // ASSUMED["characters_per_token"]
     return Usage(input=read + asked, output=ASSUMED["judge_answer_tokens"])
 
 
-def _times(usage: Usage, count: int) -> Usage:
-    return Usage(input=usage.input * count, output=usage.output * count)
+def _talking(persona: Persona) -> Iterator[Usage]:
+    """The agent's side of a conversation: each turn reads all that came before."""
+    a_turn = ASSUMED["user_message_tokens"] + ASSUMED["answer_tokens"] + ASSUMED["tool_result_tokens"]
+    for turn in range(expected_turns(persona)):
+        call = Usage(
+            input=ASSUMED["instructions_tokens"] + turn * a_turn, output=ASSUMED["answer_tokens"] * 2 // 3
+        )
+        yield from (call,) * ASSUMED["calls_an_agent_turn"]
 
 
-def _usd(usage: Usage, spec: str | None, prices: PriceTable) -> float | None:
-    if spec is None or spec.startswith("scripted:"):
-        return 0.0
-    price: Price | None = prices.price(spec)
-    return None if price is None else cost_nanousd(usage, price) / NANO
+class _Bill:
+    """Dollars of a role, call by call: a long prompt has other rates, many short ones have not."""
+
+    def __init__(self, spec: str | None, prices: PriceTable) -> None:
+        free = spec is None or spec.startswith("scripted:")
+        self._price = FREE if spec is None or free else prices.price(spec)
+        self._nanousd = 0
+        self._calls = 0
+
+    def add(self, calls: Collection[Usage], times: int) -> None:
+        self._calls += times * len(calls)
+        if self._price is not None:
+            self._nanousd += times * sum(cost_nanousd(usage, self._price) for usage in calls)
+
+    @property
+    def usd(self) -> float | None:
+        """None when there are calls and nobody knows their price."""
+        return None if self._price is None and self._calls else self._nanousd / NANO

@@ -102,7 +102,8 @@ async def judge(
         suite=trial.key.suite,
         case_id=case.id,
         trial=trial.key.trial,
-        evaluator=planned.name,
+        evaluator=planned.evaluator,
+        repeat=planned.repeat,
         play=trial.attempt,
         limits={"more_calls": _more_calls(registered, trial)},
     )

@@ -18,6 +18,8 @@ from nightgate.cases.names import CODE_THRESHOLD, JUDGE_THRESHOLD
 from nightgate.errors import InputError
 
 PLAN_SCHEMA = 1
+SWEEP = "sweep"
+"""The run kind of a judge sweep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,15 @@ class PlannedEvaluator:
     min_coverage: str
     judge_model: str | None = None
     judge_fingerprint: str | None = None
+    base: str | None = None
+    """In a sweep: the evaluator's own name, where ``name`` also tells judge and repeat; else None."""
+    repeat: int = 0
+    """In a sweep: which time this judge looks at the same output, from 0."""
+
+    @property
+    def evaluator(self) -> str:
+        """The evaluator's own name: what scripts, ledgers and rows know it by."""
+        return self.base or self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +91,8 @@ class PlannedCase:
     blocking: bool = False
     require: tuple[str, ...] = ()
     may_skip: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
+    """In a sweep: the stored trials that are judged; empty: 0 to ``trials``."""
     expected_loads: tuple[str, ...] = ()
     """Skills that each trial has to load: what the coverage of loads is counted against."""
 
@@ -124,6 +137,12 @@ class Plan:
     seed: int = 0
     expected_calls: Mapping[str, int] = field(default_factory=dict)
     """A guess by role, with ``total``; for people, before the first call."""
+    source: str | None = None
+    """In a sweep: the run whose trials are judged."""
+    sweep: Mapping[str, Any] = field(default_factory=dict)
+    """In a sweep: what was asked for (judges, evaluators, repeat, filters), so that it can be taken up."""
+    suite_path: str | None = None
+    """The suite's folder as it was named; a sweep looks there for the cases."""
     as_live: bool = False
     """Whether ``--live`` asked for it: the suite's live models and trials."""
     warnings: tuple[str, ...] = ()
@@ -135,7 +154,7 @@ class Plan:
     def trials(self) -> Iterator[tuple[PlannedCase, int]]:
         """All planned trials, in suite order."""
         for case in self.cases:
-            for trial in range(case.trials):
+            for trial in case.numbers or range(case.trials):
                 yield case, trial
 
     def cells(self) -> Iterator[tuple[PlannedCase, int, str]]:
@@ -143,6 +162,11 @@ class Plan:
         for case, trial in self.trials():
             for evaluator in case.evaluators:
                 yield case, trial, evaluator
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether it judges stored trials and plays none."""
+        return self.run_kind == SWEEP
 
     @property
     def trial_count(self) -> int:

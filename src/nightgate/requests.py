@@ -49,6 +49,12 @@ class RunRequest:
     allow_unpriced: bool = False
     alerts: bool = True
     trigger: str = "manual"
+    sweep: str | None = None
+    """A judge sweep: the run whose stored trials are judged."""
+    judges: tuple[str, ...] = ()
+    evaluators: tuple[str, ...] = ()
+    repeat: int = 1
+    """How often each judge looks at the same output."""
     spool: str | None = None
     """Folder of the journals on this machine; None: beside the store, or ./.nightgate/spool."""
 
@@ -69,7 +75,7 @@ class RunRequest:
         given = {name: value for name, value in values.items() if value is not None}
         merged = {**_from_environ(os.environ if environ is None else environ), **given}
         request = cls(suite=str(suite), **merged)
-        for name in ("concurrency", "judge_concurrency", "trials"):
+        for name in ("concurrency", "judge_concurrency", "trials", "repeat"):
             number = getattr(request, name)
             if number is not None and number < 1:
                 msg = f"--{name.replace('_', '-')} {number}: must be at least 1"

@@ -216,6 +216,18 @@ def test_a_run_in_which_nothing_came_to_an_end_cannot_be_told(
     assert "has a conversation that ended; play some with `nightgate run" in latest.err
 
 
+def test_the_latest_run_with_conversations_is_taken(drill: tuple[Path, Path], tmp_path: Path) -> None:
+    """Not a newer one in which the simulated user never spoke; that one has to be named."""
+    (drill[0] / "scripts" / "silent.yaml").write_text('replies: {"*": [{raise: auth}]}\n')
+    nightgate("run", drill[0], "--store", tmp_path, "--run-id", "older")
+    nightgate("run", drill[0], "--store", tmp_path, "--run-id", "newer", "--user", "scripted:silent")
+
+    ran = validate(drill[0], tmp_path, "--json", "-")
+
+    assert ran.json["run_id"] == "older"
+    assert validate(drill[0], tmp_path, "--run", "latest").err.startswith("nightgate: run newer: none of")
+
+
 def test_a_run_without_conversations_cannot_be_told(drill: tuple[Path, Path], tmp_path: Path) -> None:
     suite = Path(shutil.copytree(SUPPORT, tmp_path / "support"))
     shutil.copytree(TALKS / "transcripts", suite / "transcripts")

@@ -149,7 +149,10 @@ class ScriptedModel(Model):
     def _playlist(self, scope: Scope) -> Playlist:
         """The steps of the scope's trial."""
         playlist = self.script.steps(
-            role=scope.role, case_id=scope.case_id, trial=scope.trial, evaluator=scope.evaluator
+            role=scope.role,
+            case_id=scope.case_id,
+            trial=scope.trial + scope.repeat,
+            evaluator=scope.evaluator,
         )
         if playlist is None:
             kind = "judgement" if scope.role is Role.JUDGE else "reply"

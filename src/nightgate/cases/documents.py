@@ -42,10 +42,10 @@ def read_text(path: Path) -> str:
     """
     try:
         if path.stat().st_size > MAX_BYTES:
-            _refuse(path, 1, f"is larger than {MAX_BYTES} bytes; split it")
+            _refuse(path, 0, f"is larger than {MAX_BYTES} bytes; split it")
         data = path.read_bytes()
     except OSError as error:
-        _refuse(path, 1, f"cannot be read: {error.strerror or error}")
+        _refuse(path, 0, f"cannot be read: {error.strerror or error}")
     text = decoded(data, functools.partial(_refuse, path))
     bad = _UNREADABLE.search(text)
     if bad:

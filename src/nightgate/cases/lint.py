@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from nightgate.cases.asks import evaluators_of
 from nightgate.cases.expect import ANY_TOOL
+from nightgate.cases.families import labels
 from nightgate.cases.loading import case_files, script_files
 from nightgate.cases.models import Case, Suite
 from nightgate.cases.names import CRITERION, known_evaluator
@@ -27,24 +28,29 @@ UNCOMFORTABLE = frozenset({"ambiguous", "insistent"})
 _SHOWN = 5
 
 
-def lint(suite: Suite, *, today: dt.date | None = None) -> list[str]:
+def lint(
+    suite: Suite, *, today: dt.date | None = None, played: Suite | None = None, live: bool = False
+) -> list[str]:
     """Everything worth a second look, one line each.
 
     Args:
         suite: As loaded.
         today: The day that quarantines are held against; None leaves them out.
+        played: The part of it that would run, with that run's models; None: all of it with its own.
+        live: Whether evaluators with ``when: live`` take part.
     """
     found = [
         *_side_effects(suite),
         *_personas(suite),
-        *_families(suite),
+        *labels(suite),
         *_unplanned(suite),
         *_live(suite),
+        *_canned(suite, played or suite, live=live),
         *_quarantines(suite, today),
         *_not_yet(suite),
     ]
     if suite.file.is_file():
-        found += [*_empty_files(suite), *_scripts(suite)]
+        found += [*_empty_files(suite), *_scripts(suite, played or suite, live=live)]
     return found
 
 
@@ -146,15 +152,6 @@ def _loose_patterns(start: str, persona: Persona, first: str) -> Iterator[str]:
             )
 
 
-def _families(suite: Suite) -> Iterator[str]:
-    for case in suite.cases:
-        if case.family is not None and case.language is None:
-            yield (
-                f"{case.where}: case {case.id!r} of family {case.family!r} has no language; "
-                "the report cannot tell which one fails"
-            )
-
-
 def _unplanned(suite: Suite) -> Iterator[str]:
     if not suite.cases:
         return
@@ -173,6 +170,20 @@ def _live(suite: Suite) -> Iterator[str]:
             yield f"{suite.file}: --live runs {model} with {role} {text}; set live: {{{role}: ...}}"
 
 
+def _canned(suite: Suite, played: Suite, *, live: bool) -> Iterator[str]:
+    """Scripts that answer the same whatever a real model under test does; ``--live``'s are told above."""
+    if parse_spec(played.model).scripted or played.model == suite.live.model:
+        return
+    names = {name for case in played.cases for name in evaluators_of(played, case, live=live)}
+    custom = {name for name, config in played.evaluators.items() if config.use is not None}
+    judged = any(known.kind == "judge" for name in names - custom if (known := known_evaluator(name)))
+    if judged and played.judge is not None and parse_spec(played.judge).scripted:
+        yield f"judge {played.judge} is a script: its ratings are canned, whatever {played.model} answers"
+    talking = any(case.persona for case in played.cases)
+    if talking and played.user is not None and parse_spec(played.user).scripted:
+        yield f"user {played.user} is a script: it says the same, whatever {played.model} answers"
+
+
 def _quarantines(suite: Suite, today: dt.date | None) -> Iterator[str]:
     for case in suite.cases:
         if today is not None and case.quarantine is not None and case.quarantine.until < today:
@@ -189,7 +200,7 @@ def _empty_files(suite: Suite) -> Iterator[str]:
             yield f"{file}: holds no case"
 
 
-def _scripts(suite: Suite) -> Iterator[str]:
+def _scripts(suite: Suite, played: Suite, *, live: bool) -> Iterator[str]:
     scripts: dict[str, Script] = {}
     for file in script_files(suite.path):
         try:
@@ -209,7 +220,7 @@ def _scripts(suite: Suite) -> Iterator[str]:
             yield f"{script.path}: no case has the criterion of {_listed(unasked)}"
         yield from _choices(script)
         yield from _blind(suite, script)
-    yield from _unscripted(suite, scripts)
+    yield from _unscripted(played, scripts, live=live)
 
 
 def _choices(script: Script) -> Iterator[str]:
@@ -244,15 +255,15 @@ def _blind(suite: Suite, script: Script) -> Iterator[str]:
                         )
 
 
-def _unscripted(suite: Suite, scripts: dict[str, Script]) -> Iterator[str]:
-    """Cases for which a default script has nothing to play: they would end as infra_error."""
+def _unscripted(suite: Suite, scripts: dict[str, Script], *, live: bool) -> Iterator[str]:
+    """Cases for which a script has nothing to play: they would end as infra_error."""
     for role, text in (("agent", suite.model), ("user", suite.user), ("judge", suite.judge)):
         spec = parse_spec(text) if text is not None else None
         script = scripts.get(spec.name) if spec is not None and spec.scripted else None
         if script is None:
             continue
         if role == "judge":
-            yield from _unjudged(suite, script)
+            yield from _unjudged(suite, script, live=live)
             continue
         cases = [case for case in suite.cases if role == "agent" or case.persona is not None]
         silent = [case.id for case in cases if not {case.id, DEFAULT} & set(script.replies)]
@@ -260,10 +271,10 @@ def _unscripted(suite: Suite, scripts: dict[str, Script]) -> Iterator[str]:
             yield f"{script.path}: has no replies for {_listed(silent)} and no {DEFAULT!r}"
 
 
-def _unjudged(suite: Suite, script: Script) -> Iterator[str]:
+def _unjudged(suite: Suite, script: Script, *, live: bool) -> Iterator[str]:
     missing: dict[str, list[str]] = {}
     for case in suite.cases:
-        for name in evaluators_of(suite, case, live=False):
+        for name in evaluators_of(suite, case, live=live):
             known = None if name in suite.evaluators and suite.evaluators[name].use else known_evaluator(name)
             judged = script.judgements.get(name, {})
             if known is not None and known.kind == "judge" and not {case.id, DEFAULT} & set(judged):

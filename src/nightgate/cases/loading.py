@@ -28,6 +28,7 @@ _UNREAD: Mapping[str, str] = {
 }
 """Stands in for what suite.yaml lacks, so that the rest of it is looked at in the same round."""
 _ALMOST = frozenset({".yml", ".yaml", ".jsonl"})
+_SHOWN = 6
 
 
 def load_suite(path: str | Path) -> Suite:
@@ -46,7 +47,7 @@ def load_suite(path: str | Path) -> Suite:
     if folder.name == SUITE_FILE and not folder.is_dir():
         folder = folder.parent
     if not folder.is_dir():
-        raise SuiteError([Problem(path=Path(path), line=1, message=_no_suite(Path(path)))])
+        raise SuiteError([Problem(path=Path(path), line=0, message=_no_suite(Path(path)))])
     loader = _Loader(folder)
     suite = loader.load()
     if suite is None or loader.problems:
@@ -120,14 +121,13 @@ class _Loader:
             kind = file.suffix.lower()
             if kind in _ALMOST and file.suffix not in _CASES and _visible_file(file):
                 right = file.with_suffix(".jsonl" if kind == ".jsonl" else ".yaml").name
-                self._problem(file, 1, f"is not read under this name; rename it to {right} or move it away")
+                self._problem(file, 0, f"is not read under this name; rename it to {right} or move it away")
                 self.unread = True
 
     def _suite(self) -> tuple[Suite | None, Node | None]:
         file = self.folder / SUITE_FILE
         if not file.is_file():
-            files = sorted(entry.name for entry in self.folder.iterdir() if entry.name != SUITE_FILE)
-            self._problem(file, 1, f"is missing; every suite has one{did_you_mean(SUITE_FILE, files)}")
+            self._problem(file, 0, f"is missing; every suite has one{self._instead()}")
             return None, None
         node = self._read(file)
         if node is None:
@@ -143,6 +143,15 @@ class _Loader:
         self.problems += read.problems
         self.damaged = read.damaged
         return read.value, node
+
+    def _instead(self) -> str:
+        """What a folder without suite.yaml most likely is: one of suites, or one with a misspelt file."""
+        inner = sorted(file.parent.name for file in self.folder.glob(f"*/{SUITE_FILE}"))
+        if inner:
+            shown = ", ".join(inner[:_SHOWN]) + (f" and {len(inner) - _SHOWN} more" if inner[_SHOWN:] else "")
+            return f". The suites in it are {shown}; `nightgate nightly {self.folder}` runs all of them"
+        files = sorted(entry.name for entry in self.folder.iterdir() if entry.name != SUITE_FILE)
+        return did_you_mean(SUITE_FILE, files)
 
     def _read(self, file: Path) -> Node | None:
         try:

@@ -20,13 +20,13 @@ class Problem:
 
     path: Path
     line: int
-    """From 1; 1 as well where a whole file is meant."""
+    """From 1; 0 where no line is meant: a file that is not there, its name, a folder."""
     column: int | None = None
     """From 1; None where only the line is known."""
     message: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
+        return f"{self.path}:{self.line}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
 class SuiteError(InputError):
@@ -80,5 +80,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     guess = nearest(name, names)
     if guess is not None:
         return f"; did you mean {guess!r}?"
-    few = 12
+    few = 20
     return f"; known are {', '.join(names)}" if 0 < len(names) <= few else ""

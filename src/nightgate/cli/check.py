@@ -4,54 +4,63 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
-from nightgate.cli.output import people, write_json
+from nightgate.cli.output import counted, people, write_json
 from nightgate.errors import ExitCode, InputError
+from nightgate.requests import RunRequest
+
+_FLAGS = ("live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "prices")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print one block a suite; all problems of all suites before exit 2."""
-    from nightgate.cases import load_suite
-
-    suites, problems = [], []
+    documents, problems = [], []
     for path in args.suites:
         try:
-            suites.append(load_suite(path))
+            documents.append(_document(_request(args, path)))
         except InputError as error:
             problems.append(str(error))
     if problems:
-        raise InputError("\n".join(problems))
+        raise InputError("\n".join(dict.fromkeys(problems)))
     out = people(args.json)
-    documents = [_document(suite, live=args.live, trials=args.trials) for suite in suites]
     for document in documents:
         print(_text(document), file=out)
     write_json(documents[0] if len(documents) == 1 else {"schema": 1, "suites": documents}, args.json)
     return ExitCode.OK
 
 
-def _document(suite: Any, *, live: bool, trials: int | None) -> dict[str, Any]:
+def _request(args: argparse.Namespace, suite: str) -> RunRequest:
+    """The run that these flags would start."""
+    given = {name: getattr(args, name) for name in _FLAGS}
+    return RunRequest.make(suite, {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
+
+
+def _document(request: RunRequest) -> dict[str, Any]:
+    from nightgate.cases import load_suite
     from nightgate.cases.lint import lint, persona_mix
     from nightgate.estimates import expected_calls, guess_cost
     from nightgate.plans import guess_facts, plan_cases, plan_evaluators
     from nightgate.prices import PriceTable
+    from nightgate.steps.planning import planned_names, resolve, with_live_evaluators
 
-    used = suite.live if live else None
-    model = (used and used.model) or suite.model
-    judge = (used and used.judge) or suite.judge
-    suite = suite.model_copy(
-        update={"model": model, "judge": judge, "trials": (used and used.trials) or suite.trials}
-    )
-    cases = plan_cases(suite, live=not model.startswith("scripted:"), trials=trials, fingerprints={})
-    names = {name for case in cases for name in case.evaluators}
-    evaluators = plan_evaluators(
-        suite, cases, judge=judge, facts={name: guess_facts(suite, name) for name in names}
-    )
+    loaded = load_suite(request.suite)
+    suite = resolve(loaded, request)
+    _check_models(suite)
+    live = with_live_evaluators(suite, request)
+    cases = plan_cases(suite, live=live, trials=request.trials, fingerprints={})
+    facts = {name: guess_facts(suite, name) for name in planned_names(suite, live=live)}
+    evaluators = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
+    prices = PriceTable.load(Path(request.prices) if request.prices else None)
+    personas = any(case.persona for case in suite.cases)
     return {
         "schema": 1,
         "suite": suite.suite,
-        "model": model,
-        "judge": judge,
+        "model": suite.model,
+        "judge": suite.judge if _is_judged(suite, evaluators) else None,
+        "user": suite.user if personas else None,
         "cases": len(cases),
         "trials": sum(case.trials for case in cases),
         "cells": sum(case.trials * len(case.evaluators) for case in cases),
@@ -64,29 +73,65 @@ def _document(suite: Any, *, live: bool, trials: int | None) -> dict[str, Any]:
             }
             for planned in evaluators
         ],
-        "personas": persona_mix(suite) if any(case.persona for case in suite.cases) else {},
+        "personas": persona_mix(suite) if personas else {},
         "calls": expected_calls(suite, cases, evaluators),
-        "cost_usd": guess_cost(suite, cases, evaluators, PriceTable.load()),
-        "warnings": lint(suite, today=dt.datetime.now(dt.UTC).date()),
+        "cost_usd": guess_cost(suite, cases, evaluators, prices),
+        "warnings": lint(loaded, today=dt.datetime.now(dt.UTC).date(), played=suite, live=live),
     }
 
 
+def _is_judged(suite: Any, evaluators: Collection[Any]) -> bool:
+    """Whether a planned cell may call the judge; what a custom class calls is not known here."""
+    own = {name for name, config in suite.evaluators.items() if config.use is not None}
+    return any(planned.kind == "judge" or planned.name in own for planned in evaluators)
+
+
+def _check_models(suite: Any) -> None:
+    """Check the models that this plan names: those of the flags have been seen by nobody yet.
+
+    Raises:
+        InputError: If one is no model spec, or a script that is not there.
+    """
+    from nightgate.cases.loading import script_files
+    from nightgate.cases.problems import did_you_mean
+    from nightgate.cases.specs import parse_spec
+
+    scripts = [file.stem for file in script_files(suite.path)]
+    for role in ("model", "judge", "user"):
+        text = getattr(suite, role)
+        if text is None:
+            continue
+        try:
+            spec = parse_spec(text)
+        except ValueError as error:
+            msg = f"--{role}: {error}"
+            raise InputError(msg) from error
+        if spec.scripted and spec.name not in scripts:
+            hint = did_you_mean(spec.name, scripts) or "; write it"
+            msg = f"{suite.file}: --{role} {text}: there is no scripts/{spec.name}.yaml{hint}"
+            raise InputError(msg)
+
+
 def _text(document: dict[str, Any]) -> str:
-    lines = [
-        f"{document['suite']}: {document['cases']} cases, {document['trials']} trials, "
-        f"{document['cells']} cells "
-        f"({document['model']}" + (f", judge {document['judge']})" if document["judge"] else ")")
+    models = [
+        document["model"],
+        *(f"{role} {document[role]}" for role in ("judge", "user") if document[role]),
     ]
-    for row in document["evaluators"]:
+    planned = ", ".join(counted(document[f"{thing}s"], thing) for thing in ("case", "trial", "cell"))
+    lines = [f"{document['suite']}: {planned} ({', '.join(models)})"]
+    rows = document["evaluators"]
+    width = max([32, *(len(row["name"]) for row in rows)])
+    for row in rows:
         wanted = f"wanted {row['threshold']}" if row["threshold"] is not None else "measured"
-        lines.append(f"  {row['name']:32} {row['kind']:7} {row['cells']:6} cells  {wanted}")
+        cells = "cell " if row["cells"] == 1 else "cells"
+        lines.append(f"  {row['name']:{width}} {row['kind']:7} {row['cells']:6} {cells}  {wanted}")
     if document["personas"]:
         lines.append(
             "  personas: " + ", ".join(f"{kind} {count}" for kind, count in document["personas"].items())
         )
     cost = document["cost_usd"]
     shown = "unknown (a model without a price)" if cost["total"] is None else f"about ${cost['total']:.4f}"
-    calls = document["calls"]["total"]
-    lines.append(f"  cost: {shown}, a guess from text length; about {calls} model calls")
+    calls = counted(document["calls"]["total"], "model call")
+    lines.append(f"  cost: {shown}, a guess from text length; about {calls}")
     lines += [f"  warning: {warning}" for warning in document["warnings"]]
     return "\n".join(lines)

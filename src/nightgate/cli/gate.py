@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nightgate.cli.output import people, write_json
-from nightgate.cli.stores import store_of
+from nightgate.cli.stores import run_of, store_of
 
 
 def run(args: argparse.Namespace) -> int:
@@ -13,11 +13,10 @@ def run(args: argparse.Namespace) -> int:
     from nightgate.cases import load_suite
     from nightgate.reports.decision import render
     from nightgate.steps.gating import gate_run
-    from nightgate.steps.listing import resolve
 
     store = store_of(args)
     suite = load_suite(args.suite) if args.suite else None
-    run_id = resolve(store, args.run)
+    run_id = run_of(store, args.run)
     decision = gate_run(store, run_id, suite)
     print(render(decision), file=people(args.json))
     write_json(decision.as_dict(), args.json)

@@ -1,6 +1,7 @@
 """Where a command's output goes: people's text, JSON, files.
 
-Owns the rule that with ``--json -`` stdout carries JSON and nothing else.
+Owns the rule that with ``--json -`` stdout carries JSON and nothing else, and how many of a thing are
+written.
 """
 
 from __future__ import annotations
@@ -23,6 +24,15 @@ _STEP_TAKES = 1_000_000
 def people(json_path: str | None) -> TextIO:
     """Where text for people goes."""
     return sys.stderr if json_path == "-" else sys.stdout
+
+
+def counted(count: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "case"), counted(0, "case"), counted(7, "model call")
+    ('1 case', '0 cases', '7 model calls')
+    """
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def users_prints_aside() -> contextlib.redirect_stdout[TextIO]:

@@ -1,25 +1,72 @@
 """The grammar of the command line.
 
-Owns commands and flags. Imports nothing but argparse, so that ``--help`` costs nothing.
+Owns commands and flags, and what a misspelt one is answered with. Imports nothing but argparse, so
+that ``--help`` costs nothing.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from nightgate.version import VERSION
+
+_CHOICES = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)$")
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Keeps the examples' line breaks."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says which flag or command was meant, and shows the usage of the command it was given to."""
+
+    def parse_args(  # type: ignore[override] - argparse's overloads come to the same
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """As argparse, but unknown arguments are told by the command that does not know them."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.asked(found).error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with 2, the usage and the nearest known word."""
+        start, _, unknown = message.partition("unrecognized arguments: ")
+        choice = _CHOICES.search(message)
+        if unknown and not start:
+            flags = [word.partition("=")[0] for word in unknown.split(" ") if word.startswith("-")]
+            message += _meant(flags, self._option_string_actions)
+        elif choice is not None:
+            message += _meant([choice["word"]], re.findall(r"[\w-]+", choice["known"]))
+        super().error(message)
+
+    def asked(self, found: argparse.Namespace) -> argparse.ArgumentParser:
+        """The parser of the command that was given, as deep as commands go."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse tells it no other way
+                chosen = action.choices.get(str(getattr(found, action.dest, "")))
+                if isinstance(chosen, _Parser):
+                    return chosen.asked(found)
+        return self
+
+
+def _meant(words: Iterable[str], known: Iterable[str]) -> str:
+    """The end of a message about unknown words: the nearest known ones."""
+    import difflib
+
+    names = list(known)
+    guesses = (difflib.get_close_matches(word, names, n=1) for word in words)
+    near = dict.fromkeys(guess for found in guesses for guess in found)
+    return f"; did you mean {' '.join(near)}?" if near else ""
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The whole grammar."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="nightgate",
         description="Batch evals for AI agents: planned grids, honest denominators, a gate that stands.",
         epilog=(
@@ -34,8 +81,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     check = _command(commands, "check", "validate suites and print the planned grid; nothing is called")
     check.add_argument("suites", nargs="+", metavar="SUITE", help="a suite's folder")
-    check.add_argument("--live", action="store_true", help="plan as --live would")
-    check.add_argument("--trials", type=int, metavar="N", help="plan with N trials a case")
+    _plan_flags(check.add_argument_group("what would run"))
+    check.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
     check.add_argument("--json", metavar="PATH", help="write the plan as JSON; - for stdout")
 
     run = _command(commands, "run", "the whole pipeline in this process: run, rows, gate")
@@ -72,6 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     _starting_commands(commands)
     _simulator_commands(commands)
+    _sweep_command(commands)
     return parser
 
 
@@ -87,6 +135,41 @@ def _simulator_commands(commands: Any) -> None:
     )
     validate.add_argument("--json", metavar="PATH", help="write the comparison as JSON; - for stdout")
     _store_flag(validate)
+
+
+def _sweep_command(commands: Any) -> None:
+    """Other judges over stored trials."""
+    sweep = _command(commands, "sweep", "judge stored trials again; no agent is called")
+    sweep.add_argument("run", nargs="?", metavar="RUN", help="run id, latest or latest:SUITE")
+    sweep.add_argument(
+        "--judge",
+        dest="judges",
+        action="append",
+        metavar="SPEC",
+        help="judge; may be repeated (default: the suite's)",
+    )
+    sweep.add_argument(
+        "--evaluator", dest="evaluators", action="append", metavar="E", help="evaluator; may be repeated"
+    )
+    sweep.add_argument("--repeat", type=int, metavar="K", help="judge the same output K times")
+    sweep.add_argument("--suite", metavar="PATH", help="the suite's folder, where it is not where it was")
+    for name, what in (("case", "GLOB"), ("tag", "T"), ("layer", "L"), ("stage", "S")):
+        sweep.add_argument(f"--{name}", action="append", metavar=what, help="as for run")
+    sweep.add_argument(
+        "--dry-run", action="store_true", help="say what would be judged and paid; call nothing"
+    )
+    sweep.add_argument("--prefect", action="store_true", help="the same through the Prefect flow")
+    sweep.add_argument("--run-id", metavar="ID", help="the sweep's id")
+    sweep.add_argument("--resume", metavar="SWEEP", help="go on with an open sweep")
+    sweep.add_argument("--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)")
+    sweep.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
+    sweep.add_argument("--budget-usd", metavar="X", help="hard cap; 0 calls no model at all")
+    sweep.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
+    sweep.add_argument(
+        "--allow-unpriced", action="store_const", const=True, help="a budget despite unknown prices"
+    )
+    sweep.add_argument("--json", metavar="PATH", help="write the summary as JSON; - for stdout")
+    _store_flag(sweep)
 
 
 def _starting_commands(commands: Any) -> None:
@@ -129,8 +212,8 @@ def _store_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _run_flags(parser: argparse.ArgumentParser) -> None:
-    what = parser.add_argument_group("what runs")
+def _plan_flags(what: Any) -> None:
+    """Which cases, with which models: the same for what runs and for what is only planned."""
     what.add_argument(
         "--live", action="store_const", const=True, help="use the suite's live: models and trials"
     )
@@ -142,6 +225,11 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--tag", action="append", metavar="T", help="only cases with this tag; may be repeated")
     what.add_argument("--layer", action="append", metavar="L", help="only this layer; may be repeated")
     what.add_argument("--stage", action="append", metavar="S", help="regression or capability")
+
+
+def _run_flags(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_argument_group("what runs")
+    _plan_flags(what)
     what.add_argument("--seed", type=int, metavar="N", help="kept with the run; no effect yet")
     how = parser.add_argument_group("how it runs")
     _store_flag(how)  # type: ignore[arg-type]

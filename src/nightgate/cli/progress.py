@@ -10,6 +10,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from nightgate.cli.output import counted
 from nightgate.plans import Plan
 from nightgate.reports.text import plain
 from nightgate.scores import Cell, Status
@@ -46,8 +47,9 @@ class Reporter:
         self._trials = self._cells = self._failed = self._errors = 0
         calls = plan.expected_calls.get("total")  # a plan of an older version does not say
         print(
-            f"run {plan.run_id}: {len(plan.cases)} cases, {plan.trial_count} trials, {plan.cell_count} cells "
-            f"({plan.model})" + (f", about {calls} model calls" if calls is not None else ""),
+            f"run {plan.run_id}: {counted(len(plan.cases), 'case')}, {counted(plan.trial_count, 'trial')}, "
+            f"{counted(plan.cell_count, 'cell')} ({plan.model})"
+            + (f", about {counted(calls, 'model call')}" if calls is not None else ""),
             file=sys.stderr,
             flush=True,
         )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from nightgate.cli.output import people, write_json
-from nightgate.cli.stores import store_of
+from nightgate.cli.stores import near_suite, store_of
 from nightgate.errors import ExitCode
 
 
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     found = runs_of(store, suite)[: args.limit]
     out = people(args.json)
     for entry in found:
-        state = entry["verdict"] if entry["complete"] else "open"
+        state = (entry["verdict"] or "done") if entry["complete"] else "open"
         cost = entry["total_usd"]
         money = f"${cost:.4f}" if cost is not None else "unknown"
         print(
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
             file=out,
         )
     if not found:
-        print(f"no runs of {suite} in {store.uri}", file=out)
+        print(f"no runs of {plain(suite)} in {store.uri}{near_suite(store, suite)}", file=out)
     write_json({"schema": 1, "suite": suite, "runs": found}, args.json)
     return ExitCode.OK
 

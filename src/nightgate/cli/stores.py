@@ -1,14 +1,68 @@
-"""Which store and which run a command means."""
+"""Which store and which run a command means, and what was meant where there is none of that name."""
 
 from __future__ import annotations
 
 import argparse
+import re
 
 from nightgate.adapters.store import open_store
+from nightgate.cases.problems import nearest
+from nightgate.errors import MissingError
 from nightgate.ports import Store
 from nightgate.requests import default_store
+from nightgate.steps.listing import resolve, runs_of
+
+_RUN_ID = re.compile(r"[0-9a-z-]{1,64}")
 
 
 def store_of(args: argparse.Namespace) -> Store:
     """The store that was named, or the default one."""
     return open_store(args.store or default_store())
+
+
+def run_of(store: Store, text: str) -> str:
+    """The run id that a person means.
+
+    Args:
+        store: Where it lies.
+        text: A run id, ``latest`` or ``latest:SUITE``.
+
+    Raises:
+        InputError: For ``baseline``, which this version does not keep.
+        MissingError: If there is no such run, with the nearest one that there is.
+    """
+    word, _, suite = text.partition(":")
+    if word == "latest" and suite and not runs_of(store, suite):
+        msg = f"no run of suite {suite!r} in {store.uri}{near_suite(store, suite)}"
+        raise MissingError(msg)
+    found = resolve(store, text)
+    if word != "latest" and not (_RUN_ID.fullmatch(found) and store.find(f"runs/{found}/plan.json")):
+        msg = f"no run {text!r} in {store.uri}{_near_run(store, text)}"
+        raise MissingError(msg)
+    return found
+
+
+def _near_run(store: Store, text: str) -> str:
+    runs = runs_of(store, None)
+    words = {"latest": "latest"}
+    for entry in runs:
+        alias = f"latest:{entry['suite']}"
+        words |= {alias: alias, entry["suite"]: alias, entry["run_id"]: entry["run_id"]}
+    guess = nearest(text, words, cutoff=0.75)
+    return f"; did you mean {words[guess]}?" if guess else "; `nightgate runs SUITE` lists what is stored"
+
+
+def near_suite(store: Store, suite: str) -> str:
+    """The end of a sentence about a suite without runs: the nearest one that has some, else those."""
+    known = _suites(store)
+    guess = nearest(suite, known)
+    if guess is not None and guess != suite:
+        return f"; did you mean {guess}?"
+    return f"; it has runs of {', '.join(known[:_SHOWN])}" if known and suite not in known else ""
+
+
+_SHOWN = 10
+
+
+def _suites(store: Store) -> list[str]:
+    return sorted({entry["suite"] for entry in runs_of(store, None)})

@@ -49,9 +49,9 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        _refuse(path, 1, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+        _refuse(path, 0, f"cannot be read: {getattr(error, 'strerror', None) or error}")
     if len(data) > MAX_BYTES:
-        _refuse(path, 1, f"is larger than {MAX_BYTES} bytes; export one trace only")
+        _refuse(path, 0, f"is larger than {MAX_BYTES} bytes; export one trace only")
     return decoded(data, functools.partial(_refuse, path))
 
 

@@ -41,6 +41,10 @@ class Price:
     long: LongContext | None = None
     source: str = ""
     """Where the figures are from, for people who wonder."""
+    batch_factor: Decimal | None = None
+    """What a token costs in the provider's batch queue, over its list price; None: it has no queue."""
+    batch_source: str = ""
+    """Where that is from."""
 
     def rates(self, input_tokens: int) -> Price | LongContext:
         """The rates for a call with so many input tokens of all kinds."""

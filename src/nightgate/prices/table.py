@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from nightgate.cases.binding import bind
 from nightgate.cases.documents import read_yaml
-from nightgate.cases.fields import Day, Money, Name, Record, Whole
+from nightgate.cases.fields import Breach, Day, Money, Name, Record, Whole
 from nightgate.cases.nodes import Listing, Node, Table, describe
 from nightgate.cases.problems import Problem, SuiteError
 from nightgate.cases.specs import SCHEMES, parse_spec
@@ -50,9 +50,21 @@ class _Long(_Rates):
     above: Whole
 
 
+class _Batch(Record):
+    factor: Money
+    as_of: Day
+    source: Name
+
+    def breaches(self) -> Iterator[Breach]:
+        """A queue that costs nothing, or more than an answer at once, is a slip."""
+        if not 0 < self.factor <= 1:
+            yield Breach(f"factor {self.factor} must be above 0 and at most 1; half the list price is 0.5")
+
+
 class _Line(_Rates):
     models: tuple[Name, ...]
     long: _Long | None = None
+    batch: _Batch | None = None
     as_of: Day
     source: Name
 
@@ -108,6 +120,7 @@ class PriceTable:
                 cache_read: 0.01         # left out: as input
                 cache_write: 0.125       # left out: as input
                 long: {above: 272000, input: 0.20, output: 0.75}      # optional
+                batch: {factor: 0.5, as_of: 2026-10-12, source: https://...}   # optional: the batch queue
                 as_of: 2026-10-12
                 source: https://developers.openai.com/api/docs/pricing
 
@@ -266,11 +279,13 @@ def _pattern_problem(pattern: str) -> str | None:
 
 
 def _price(line: _Line) -> Price:
-    long = line.long
+    long, batch = line.long, line.batch
     return Price(
         **_filled(line),
         long=None if long is None else LongContext(above=long.above, **_filled(long)),
         source=f"{line.source} ({line.as_of})",
+        batch_factor=None if batch is None else batch.factor,
+        batch_source="" if batch is None else f"{batch.source} ({batch.as_of})",
     )
 
 

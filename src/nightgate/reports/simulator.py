@@ -105,8 +105,10 @@ def _off(feature: Mapping[str, Any]) -> str:
 
 def _way(feature: Mapping[str, Any]) -> str:
     """More or fewer than the real ones, where the interval of the ratio says so."""
-    ratio, (low, high) = feature["ratio"], feature["interval"] or (None, None)
-    if ratio is None or (low <= 1 and (high is None or high >= 1)):
+    if feature["ratio"] is None:
+        return "another distribution"
+    ratio, (low, high) = feature["ratio"], feature["interval"]
+    if low <= 1 and (high is None or high >= 1):
         return "another distribution"
     return f"{percent(abs(ratio - 1))} {'fewer' if ratio < 1 else 'more'} than real users"
 

@@ -36,6 +36,8 @@ class RunFacts:
     price_table: str | None = None
     """Name or date of the price table that costs were computed with."""
     sweep_id: str | None = None
+    source_run: str | None = None
+    """In a sweep: the run whose trials were judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,15 @@ Row = dict[str, Any]
 _SAME = ("cost_nanousd", "latency_ms", "attempt")
 
 
-def score_row(cell: Cell, run: RunFacts, case: CaseFacts, *, threshold: str | None = None) -> Row:
+def score_row(
+    cell: Cell,
+    run: RunFacts,
+    case: CaseFacts,
+    *,
+    threshold: str | None = None,
+    evaluator: str | None = None,
+    repeat: int | None = None,
+) -> Row:
     """The row of a cell in the scores table.
 
     Args:
@@ -65,6 +75,8 @@ def score_row(cell: Cell, run: RunFacts, case: CaseFacts, *, threshold: str | No
         run: Facts of its run.
         case: Facts of its case.
         threshold: Of the evaluator, as text; None for measured ones.
+        evaluator: Its own name, where the cell's tells more; None: the cell's.
+        repeat: In a sweep: which time the same output is judged; None elsewhere.
     """
     score = cell.score
     return {
@@ -73,7 +85,9 @@ def score_row(cell: Cell, run: RunFacts, case: CaseFacts, *, threshold: str | No
         **_origin_row(run),
         "blocking": case.blocking,
         "trial": cell.trial,
-        "evaluator": score.evaluator,
+        "evaluator": evaluator or score.evaluator,
+        "repeat": repeat,
+        "source_run": run.source_run,
         "evaluator_version": score.version,
         "threshold": threshold,
         "status": score.status.value,

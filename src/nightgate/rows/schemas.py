@@ -129,7 +129,7 @@ _ORIGIN = (
 
 SCORES = TableSchema(
     keys.SCORES,
-    "1.0",
+    "1.1",
     (
         *_RUN, *_CASE, *_FACTS,
         Column("tags", TEXTS),
@@ -154,6 +154,8 @@ SCORES = TableSchema(
         Column("agent_fingerprint", TEXT),
         Column("attempt", COUNT),
         *_ORIGIN,
+        Column("source_run", TEXT),
+        Column("repeat", COUNT),
         Column("scored_at", MOMENT),
     ),
     ("case_id", "trial", "evaluator", "evaluator_version", "judge_fingerprint", "attempt"),

@@ -1,11 +1,13 @@
 """The arithmetic: numbers in, numbers out.
 
-Owns every formula: exact gate, intervals, standard errors, pass^k, paired tests, tests of two samples.
+Owns every formula: exact gate, intervals, standard errors, pass^k, paired tests, tests of two samples,
+agreement with labels.
 Knows no cases, rows, files or settings, and imports nothing else of nightgate. Importing it loads
 neither scipy nor numpy.
 """
 
 from nightgate.stats._counts import CaseCounts
+from nightgate.stats.agreement import Agreement, Confusion, Figure, agreement_of, krippendorff_alpha
 from nightgate.stats.clustered import (
     VarianceParts,
     clustered_se,
@@ -26,7 +28,15 @@ from nightgate.stats.intervals import clopper_pearson, clustered_interval, jeffr
 from nightgate.stats.paired import PairedChange, case_differences, holm, mcnemar_p, paired_t, sign_flip_p
 from nightgate.stats.passk import cases_short_of, pass_at_k, pass_hat_k, pass_hat_ks
 from nightgate.stats.power import smallest_visible_change, visible_change
+from nightgate.stats.prevalence import (
+    LEAST_YOUDEN,
+    lang_reiczigel,
+    prediction_powered,
+    rogan_gladen,
+    youden,
+)
 from nightgate.stats.representative import Likeness, Measured, Sorted, compare, overall
+from nightgate.stats.sampled import Stratum, post_stratified
 from nightgate.stats.two_samples import (
     Association,
     Difference,
@@ -39,16 +49,22 @@ from nightgate.stats.two_samples import (
 )
 
 __all__ = [
+    "Agreement",
     "Association",
     "CaseCounts",
+    "Confusion",
     "Difference",
+    "Figure",
+    "LEAST_YOUDEN",
     "Likeness",
     "Measured",
     "PairedChange",
     "Ratio",
     "Sorted",
+    "Stratum",
     "VarianceParts",
     "Verdict",
+    "agreement_of",
     "association",
     "bounds_verdict",
     "case_differences",
@@ -62,6 +78,8 @@ __all__ = [
     "holm",
     "independent_se",
     "jeffreys",
+    "krippendorff_alpha",
+    "lang_reiczigel",
     "levene",
     "mcnemar_p",
     "overall",
@@ -72,13 +90,17 @@ __all__ = [
     "pass_hat_ks",
     "passes_needed",
     "percent_beside",
+    "post_stratified",
+    "prediction_powered",
     "rate_bounds",
     "ratio_interval",
     "rerun_se",
+    "rogan_gladen",
     "sign_flip_p",
     "smallest_visible_change",
     "variance_parts",
     "visible_association",
     "visible_change",
     "wilson",
+    "youden",
 ]

@@ -29,6 +29,10 @@ class Account:
 
     cells: list[tuple[str, str, str, str | None, float | None]] = field(default_factory=list)
     """(case id, evaluator, status, blame, score), what ``summaries.tally`` reads."""
+    sweep: bool = False
+    """Whether verdicts are kept, so that judges can be compared."""
+    verdicts: dict[tuple[str, int], dict[str, bool]] = field(default_factory=dict)
+    """(case id, trial) -> planned evaluator -> passed."""
     endings: dict[Ending, int] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     holes: Holes = field(default_factory=Holes)
@@ -55,6 +59,8 @@ class Account:
     ) -> None:
         """Count a cell, and keep the first reason of each case, evaluator and status."""
         self.cells.append((case_id, evaluator, status.value, blame, score))
+        if self.sweep and status.judged:
+            self.verdicts.setdefault((case_id, trial), {})[evaluator] = status is Status.PASS
         if evaluator == skills.EVALUATOR and "skills" in details:
             self.skills.add(details["skills"])
         if evaluator == QUALITY and "turns" in details:

@@ -86,8 +86,13 @@ class Collected:
         return self._cache[number]
 
 
-def collect(store: Store, run_id: str) -> Collected:
+def collect(store: Store, run_id: str, *, sweep: bool = False) -> Collected:
     """Read all groups that a run has staged.
+
+    Args:
+        store: Where it lies.
+        run_id: The run.
+        sweep: It judges stored trials: no play of its own decides which finding counts.
 
     Raises:
         DamagedError: If a group is not what was written.
@@ -101,7 +106,7 @@ def collect(store: Store, run_id: str) -> Collected:
     for key, candidates in judged.items():
         # A cell of a play that lost against another play of the same trial judged something else.
         wanted = found.accepted.get(key[:2])
-        place = next((place for attempt, place in candidates if attempt == wanted), None)
+        place = next((place for attempt, place in candidates if sweep or attempt == wanted), None)
         if place is not None:
             found.cells[key] = place
     return found

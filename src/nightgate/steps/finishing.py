@@ -16,7 +16,7 @@ from typing import Any
 
 from nightgate.errors import ConflictError, MissingError
 from nightgate.gates import Decision, decide
-from nightgate.plans import Plan, PlannedCase
+from nightgate.plans import Plan, PlannedCase, PlannedEvaluator
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.facts import (
@@ -40,6 +40,7 @@ from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.documents import document
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.steps.summarizing import summary_rows
+from nightgate.steps.sweepdocs import sweep_document
 from nightgate.summaries import Summary, Tallies, tally
 from nightgate.trials import Ending, Trial
 
@@ -81,14 +82,13 @@ def finish_run(
             if manifest is None:
                 raise
     # Committed already: a finisher died between the manifest and the summary, or was late.
-    return _stated(store, plan, _account(store, manifest), complete=True, stopped=None, wall_s=wall_s)
+    return _stated(store, plan, _account(store, plan, manifest), complete=True, stopped=None, wall_s=wall_s)
 
 
 def _finish_open(store: Store, plan: Plan, stopped: str | None, wall_s: float | None) -> Finished:
-    found = collect(store, plan.run_id)
-    complete = all((case.case_id, n) in found.trials for case, n in plan.trials()) and all(
-        (case.case_id, n, name) in found.cells for case, n, name in plan.cells()
-    )
+    found = collect(store, plan.run_id, sweep=plan.is_sweep)
+    played = plan.is_sweep or all((case.case_id, n) in found.trials for case, n in plan.trials())
+    complete = played and all((case.case_id, n, name) in found.cells for case, n, name in plan.cells())
     writer = _Writer(store, plan, found, commit=complete)
     writer.write()
     if stopped == "cancelled":
@@ -106,7 +106,8 @@ def _stated(
     """Decide, and write the summary."""
     tallies = tally(plan, account.cells)
     decision = decide(tallies, complete=complete)
-    summary = document(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
+    write = sweep_document if plan.is_sweep else document
+    summary = write(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
     if not _stands(store, plan.run_id):
         text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1, allow_nan=False)
         store.replace(keys.summary_key(plan.run_id), text.encode())
@@ -121,15 +122,17 @@ def _stands(store: Store, run_id: str) -> bool:
         return False
 
 
-def _account(store: Store, manifest: Manifest) -> Account:
+def _account(store: Store, plan: Plan, manifest: Manifest) -> Account:
     """The counts of a committed run, from its rows."""
-    account = Account()
+    account = Account(sweep=plan.is_sweep)
     for row in rows_of(store, manifest, keys.TRIALS, ("case_id", "ending", "conversation")):
         account.add_trial(row["case_id"], Ending(row["ending"]), talk_of(row))
+    # A run's evaluators go by their own names; a sweep has several judges for one of them.
+    labels = labels_of(plan) if plan.is_sweep else {}
     for row in rows_of(store, manifest, keys.SCORES, _CELL_COLUMNS):
         account.add_cell(
             row["case_id"],
-            row["evaluator"],
+            labels.get((row["evaluator"], row["judge_fingerprint"], row["repeat"] or 0), row["evaluator"]),
             Status(row["status"]),
             blame=row["blame"],
             score=row["score"],
@@ -143,7 +146,23 @@ def _account(store: Store, manifest: Manifest) -> Account:
     return account
 
 
-_CELL_COLUMNS = ("case_id", "evaluator", "trial", "status", "blame", "score", "reason", "details")
+_CELL_COLUMNS = (
+    "case_id",
+    "evaluator",
+    "trial",
+    "status",
+    "blame",
+    "score",
+    "reason",
+    "details",
+    "judge_fingerprint",
+    "repeat",
+)
+
+
+def labels_of(plan: Plan) -> dict[tuple[str, str | None, int], str]:
+    """The planned name of an evaluator by what a row knows it by: own name, judge and repeat."""
+    return {(e.evaluator, e.judge_fingerprint, e.repeat): e.name for e in plan.evaluators}
 
 
 def facts_of(plan: Plan) -> RunFacts:
@@ -158,6 +177,8 @@ def facts_of(plan: Plan) -> RunFacts:
         trigger=plan.trigger,
         git_sha=plan.git_sha,
         price_table=plan.price_table,
+        sweep_id=plan.run_id if plan.is_sweep else None,
+        source_run=plan.source,
     )
 
 
@@ -182,14 +203,15 @@ class _Writer:
         self.store, self.plan, self.found, self.committing = store, plan, found, commit
         self.facts = facts_of(plan)
         self.refs: list[PartRef] = []
-        self.account = Account()
+        self.account = Account(sweep=plan.is_sweep)
 
     def write(self) -> None:
         """Put all parts; count everything on the way."""
         # By number first: that is the order in which trials were played, so a batch touches few groups.
         order = sorted(self.plan.trials(), key=lambda pair: pair[1])
         for batch in _batched(order, _BATCH_TRIALS):
-            self._write_trials(batch)
+            if not self.plan.is_sweep:
+                self._write_trials(batch)
             self._write_scores(batch)
         self._write_calls()
 
@@ -222,7 +244,7 @@ class _Writer:
 
     def _write_scores(self, batch: Sequence[tuple[PlannedCase, int]]) -> None:
         rows: list[dict[str, Any]] = []
-        thresholds = {e.name: e.threshold for e in self.plan.evaluators}
+        planned = {e.name: e for e in self.plan.evaluators}
         for case, name, cell in self._cells(batch):
             score = cell.score
             self.account.add_cell(
@@ -237,8 +259,7 @@ class _Writer:
             )
             if self.committing:
                 facts = replace(self.facts, agent_fingerprint=case.agent_fingerprint)
-                threshold = thresholds[name]
-                rows.append(score_row(cell, facts, case_facts(case), threshold=threshold))
+                rows.append(_score_row(cell, facts, case, planned[name]))
         if rows:
             self._put(keys.SCORES, encode_parts(scores_table(rows), SCORES))
 
@@ -277,9 +298,10 @@ class _Writer:
 
     def commit(self, tallies: Tallies) -> None:
         """Summaries, then the manifest; staging goes last, it is all in the parts."""
-        table = summaries_table(summary_rows(tallies, self.account, self.facts))
-        key = keys.summaries_key(self.plan.suite, self.facts.date, self.plan.run_id)
-        self._put_as(keys.SUMMARIES, key, encode_part(table, SUMMARIES))
+        if not self.plan.is_sweep:  # trends are of what agents did on a night, and a sweep is none
+            table = summaries_table(summary_rows(tallies, self.account, self.facts))
+            key = keys.summaries_key(self.plan.suite, self.facts.date, self.plan.run_id)
+            self._put_as(keys.SUMMARIES, key, encode_part(table, SUMMARIES))
         started = datetime.fromisoformat(self.plan.started_at).astimezone(UTC)
         manifest = Manifest(
             run_id=self.plan.run_id,
@@ -292,7 +314,8 @@ class _Writer:
             facts={
                 "trials": self.plan.trial_count,
                 "cells": self.plan.cell_count,
-                "verdict": decide(tallies).verdict.value,
+                "verdict": None if self.plan.is_sweep else decide(tallies).verdict.value,
+                "source": self.plan.source,
                 "model": self.plan.model,
                 "judge": self.plan.judge,
                 "fingerprint": self.plan.fingerprint,
@@ -300,6 +323,18 @@ class _Writer:
         )
         self.store.create(manifest.key, manifest.to_json())
         self.store.delete(self.store.find(keys.staging_prefix(self.plan.run_id)))
+
+
+def _score_row(cell: Cell, facts: RunFacts, case: PlannedCase, planned: PlannedEvaluator) -> dict[str, Any]:
+    repeat = planned.repeat if planned.base is not None else None
+    return score_row(
+        cell,
+        facts,
+        case_facts(case),
+        threshold=planned.threshold,
+        evaluator=planned.evaluator,
+        repeat=repeat,
+    )
 
 
 def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -44,6 +44,9 @@ def gate_run(store: Store, run_id: str, suite: Suite | None = None) -> Decision:
 def tallies_of(store: Store, run_id: str, suite: Suite | None = None) -> tuple[Tallies, bool]:
     """A run's counts, and whether it is committed."""
     plan = load_plan(store, run_id)
+    if plan.is_sweep:
+        msg = f"run {run_id} is a judge sweep of {plan.source}: there is no gate on it; gate that run"
+        raise InputError(msg)
     if suite is not None:
         if suite.suite != plan.suite:
             msg = f"run {run_id} is of suite {plan.suite!r}, not {suite.suite!r}: whose thresholds are others"

@@ -124,6 +124,7 @@ def make_plan(
         git_sha=git_sha(suite),
         nightgate=VERSION,
         seed=request.seed,
+        suite_path=request.suite,
         as_live=bool(request.live),
         warnings=tuple(redact_texts(list(warnings))),
         live=live,

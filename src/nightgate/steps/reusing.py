@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nightgate.errors import InputError
-from nightgate.plans import Plan
+from nightgate.plans import Plan, PlannedCase, PlannedEvaluator
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.facts import cell_from_row, trial_from_row
@@ -45,20 +45,13 @@ def take(store: Store, source: str, plan: Plan) -> Iterator[Taken]:
         InputError: If the source is of another suite or still open.
         DamagedError: If its rows are not those that were committed.
     """
-    old = load_plan(store, source)
-    manifest = manifest_of(store, old)
-    if old.suite != plan.suite or manifest is None:
-        why = f"is a run of suite {old.suite!r}" if old.suite != plan.suite else "is open: resume it first"
-        msg = f"--reuse {source}: it {why}; only committed runs of suite {plan.suite!r} can be taken over"
-        raise InputError(msg)
+    _, manifest = committed(store, source, plan.suite, asked="--reuse")
     found = _cells(store, manifest, plan)
     wanted = {case.case_id: case for case in plan.cases}
     spoken = _transcripts(store, manifest)
     for row in rows_of(store, manifest, keys.TRIALS):
         case = wanted.get(row["case_id"])
-        if case is None or row["trial"] >= case.trials or Ending(row["ending"]) in _AGAIN:
-            continue
-        if (row["case_hash"], row["agent_fingerprint"]) != (case.case_hash, case.agent_fingerprint):
+        if case is None or row["trial"] >= case.trials or not same_trial(row, case) or not measured(row):
             continue
         trial = trial_from_row(row, spoken.get(row["transcript"] or ""))
         yield Taken(
@@ -72,16 +65,56 @@ def take(store: Store, source: str, plan: Plan) -> Iterator[Taken]:
         )
 
 
+def committed(store: Store, source: str, suite: str, *, asked: str) -> tuple[Plan, Manifest]:
+    """A run that can be taken over.
+
+    Args:
+        store: Where it lies.
+        source: Its id.
+        suite: The suite that asks.
+        asked: The flag that named it, for the message.
+
+    Raises:
+        MissingError: If there is no such run.
+        InputError: If it is of another suite or still open.
+    """
+    old = load_plan(store, source)
+    manifest = manifest_of(store, old)
+    if old.suite != suite or manifest is None:
+        why = f"is a run of suite {old.suite!r}" if old.suite != suite else "is open: resume it first"
+        msg = f"{asked} {source}: it {why}; only committed runs of suite {suite!r} can be taken over"
+        raise InputError(msg)
+    return old, manifest
+
+
+def same_trial(row: Mapping[str, Any], case: PlannedCase) -> bool:
+    """Whether a row of the trials table is a play of this case, as it is now, by this agent."""
+    return bool((row["case_hash"], row["agent_fingerprint"]) == (case.case_hash, case.agent_fingerprint))
+
+
+def measured(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the trials table says something of the agent, and not of the infrastructure."""
+    return Ending(row["ending"]) not in _AGAIN
+
+
+def same_finding(row: Mapping[str, Any], evaluator: PlannedEvaluator) -> bool:
+    """Whether a row of the scores table is what this evaluator, by this judge, would look for again."""
+    identity = (row["evaluator_version"], row["judge_fingerprint"])
+    return bool(identity == (evaluator.version, evaluator.judge_fingerprint))
+
+
+def has_verdict(row: Mapping[str, Any]) -> bool:
+    """Whether a row of the scores table is a finding, and not an error or a gap."""
+    return Status(row["status"]) in _FOUND
+
+
 def _cells(store: Store, manifest: Manifest, plan: Plan) -> dict[tuple[str, int], list[Cell]]:
     """Findings that still hold, by trial."""
     planned = {e.name: e for e in plan.evaluators}
     found: dict[tuple[str, int], list[Cell]] = {}
     for row in rows_of(store, manifest, keys.SCORES):
         evaluator = planned.get(row["evaluator"])
-        if evaluator is None or Status(row["status"]) not in _FOUND:
-            continue
-        identity = (row["evaluator_version"], row["judge_fingerprint"])
-        if identity == (evaluator.version, evaluator.judge_fingerprint):
+        if evaluator is not None and has_verdict(row) and same_finding(row, evaluator):
             cell = replace(cell_from_row(row), attempt=1)
             found.setdefault((row["case_id"], row["trial"]), []).append(cell)
     return found

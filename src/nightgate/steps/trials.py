@@ -1,11 +1,13 @@
-"""One stored trial, wherever its record lies: in a committed part or in staging.
+"""Stored trials, wherever their records lie: in committed parts or in staging.
 
 Owns the way from a run, a case and a number to the trial with its transcript. Of a committed run
-only the transcript part that holds it is read. Decides nothing.
+only the parts that hold it are read. Decides nothing.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,11 +17,15 @@ from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.facts import trial_from_row
-from nightgate.rows.manifests import Manifest
+from nightgate.rows.manifests import Manifest, PartRef
+from nightgate.rows.tables import table_rows
 from nightgate.rows.transcripts import split_ref, transcript_at
 from nightgate.steps.collecting import collect
 from nightgate.steps.reading import load_plan, manifest_of, rows_of, table_of
 from nightgate.trials import Trial
+
+INDEX = ("case_id", "trial", "case_hash", "ending", "tags", "layer", "stage")
+_KEPT_PARTS = 8
 
 
 def stored_trial(store: Store, run_id: str, case_id: str | None, number: int) -> tuple[Trial, bool]:
@@ -83,8 +89,61 @@ def _transcript(store: Store, manifest: Manifest, ref: str | None) -> Mapping[st
     if not ref:
         return None
     name, place = split_ref(ref)
+    return transcript_at(table_of(store, manifest, _transcripts_part(manifest, name)), place)
+
+
+def _transcripts_part(manifest: Manifest, name: str) -> PartRef:
     for part in manifest.of(keys.TRANSCRIPTS):
         if part.key.endswith(f"/{name}"):
-            return transcript_at(table_of(store, manifest, part), place)
+            return part
     msg = f"run {manifest.run_id}: the manifest names no transcripts part {name}"
     raise DamagedError(msg)
+
+
+class StoredTrials:
+    """The trials of a committed run, read one by one when they are asked for.
+
+    Keeps an index of all of them (case id, number, case hash, ending) and the last few parts that were
+    read, so that memory does not grow with the run. Safe to be asked from several threads.
+
+    Args:
+        store: Where the run lies.
+        manifest: Its commit.
+    """
+
+    def __init__(self, store: Store, manifest: Manifest) -> None:
+        self._store, self._manifest = store, manifest
+        self._lock = threading.Lock()
+        self._tables: OrderedDict[str, Any] = OrderedDict()
+        self._places: dict[tuple[str, int], tuple[PartRef, int]] = {}
+        self.index: dict[tuple[str, int], dict[str, Any]] = {}
+        """(case id, number) -> the columns of ``INDEX``, in the order of the parts."""
+        for part in manifest.of(keys.TRIALS):
+            for place, row in enumerate(table_rows(table_of(store, manifest, part), INDEX)):
+                key = (row["case_id"], row["trial"])
+                self._places[key], self.index[key] = (part, place), row
+
+    def read(self, case_id: str, number: int) -> Trial:
+        """One trial with its messages.
+
+        Raises:
+            DamagedError: If what was committed is gone or is not what was committed.
+        """
+        part, place = self._places[case_id, number]
+        row = transcript_at(self._table(part), place)
+        return trial_from_row(row, self._spoken(row["transcript"]))
+
+    def _spoken(self, ref: str | None) -> Mapping[str, Any] | None:
+        if not ref:
+            return None
+        name, place = split_ref(ref)
+        return transcript_at(self._table(_transcripts_part(self._manifest, name)), place)
+
+    def _table(self, part: PartRef) -> Any:
+        with self._lock:
+            if part.key not in self._tables:
+                self._tables[part.key] = table_of(self._store, self._manifest, part)
+                if len(self._tables) > _KEPT_PARTS:
+                    self._tables.popitem(last=False)
+            self._tables.move_to_end(part.key)
+            return self._tables[part.key]

@@ -38,6 +38,7 @@ from nightgate.wiring.rooms import (
     stopping_on_signals,
     work,
 )
+from nightgate.wiring.sweeps import suite_of, sweep_forecast
 
 __all__ = [
     "Progress",
@@ -55,6 +56,8 @@ __all__ = [
     "run_suite",
     "stopping_on_signals",
     "stored_summary",
+    "suite_of",
+    "sweep_forecast",
     "work",
 ]
 

@@ -73,6 +73,10 @@ class Furniture:
     hub: Any
     evaluators: dict[str, Registered]
     factory: Any
+    source: Any = None
+    """In a sweep: the run whose trials are judged."""
+    judged: Any = None
+    """In a sweep: evaluators with their plans, by planned name."""
     warnings: list[str] = field(default_factory=list)
     """What probably was not meant; for people, before the first call."""
     stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
@@ -98,7 +102,10 @@ def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | Non
     budget = Budget(request.budget_nanousd(suite.budget_usd))
     relay = Relay()
     size_executor(2 * (request.concurrency + request.judge_concurrency) + 8)
-    meter, hub = _models(request, suite, budget, prices, relay)
+    meter, hub = models_of(request, suite, budget, prices, relay)
+    hub.build(suite.model, Role.AGENT)
+    if suite.user is not None and talks(suite):
+        hub.build(suite.user, Role.USER)
     judge = hub.judge(suite.judge) if suite.judge is not None else None
     live = stored.live if stored is not None else planning.with_live_evaluators(suite, request)
     evaluators = registry.build(suite, planning.planned_names(suite, live=live), judge, folders)
@@ -122,9 +129,10 @@ def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | Non
     return furniture
 
 
-def _models(
+def models_of(
     request: RunRequest, suite: Suite, budget: Budget, prices: PriceTable, relay: Relay
 ) -> tuple[Any, Any]:
+    """The meter of a run and the hub that builds its models, none of them built yet."""
     from nightgate.adapters.hub import ModelHub
     from nightgate.adapters.metering import Meter
 
@@ -137,9 +145,6 @@ def _models(
         in_flight=max(request.concurrency, request.judge_concurrency),
         now=time.monotonic,
     )
-    hub.build(suite.model, Role.AGENT)
-    if suite.user is not None and talks(suite):
-        hub.build(suite.user, Role.USER)
     return meter, hub
 
 
@@ -194,7 +199,7 @@ async def start_anew(furniture: Furniture, fresh: Plan) -> tuple[Plan, Done]:
     plan = replace(fresh, parent=source)
     taken = [] if source is None else await asyncio.to_thread(_list, store, source, plan)
     await asyncio.to_thread(planning.store_plan, store, plan)
-    recorder = await _record(furniture, plan, epoch=1)
+    recorder = await open_recorder(furniture, plan, epoch=1)
     return plan, _take_over(taken, recorder)
 
 
@@ -218,7 +223,7 @@ async def go_on(furniture: Furniture, fresh: Plan, stored: Plan, *, joining: boo
     found = await asyncio.to_thread(collect, store, stored.run_id)
     furniture.meter.recall(await asyncio.to_thread(found.calls))
     epoch = await asyncio.to_thread(next_epoch, store, stored.run_id)
-    await _record(furniture, stored, epoch=epoch)
+    await open_recorder(furniture, stored, epoch=epoch)
 
     def reader(case_id: str, number: int) -> Callable[[], Trial]:
         return lambda: found.trial(case_id, number)
@@ -231,7 +236,8 @@ async def go_on(furniture: Furniture, fresh: Plan, stored: Plan, *, joining: boo
     return stored, done
 
 
-async def _record(furniture: Furniture, plan: Plan, *, epoch: int) -> Recorder:
+async def open_recorder(furniture: Furniture, plan: Plan, *, epoch: int) -> Recorder:
+    """Open the journal of this process, and give the run its budget of retries."""
     name = f"w{secrets.token_hex(4)}"
     recorder = Recorder(furniture.store, plan.run_id, name, epoch, furniture.request.spool_folder)
     furniture.relay.recorder = await furniture.stack.enter_async_context(recorder)

@@ -26,10 +26,11 @@ from nightgate.requests import RunRequest
 from nightgate.rows.memory import use_system_memory
 from nightgate.runner import Done, Receipt, Stop, Workshop, run_shard
 from nightgate.scores import Cell
-from nightgate.steps import planning
+from nightgate.steps import planning, sweeping
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.trials import Trial
 from nightgate.wiring.furnishing import Furniture, draw_up, furnish, go_on, start_anew, stored_plan
+from nightgate.wiring.sweeps import draw_up_sweep, furnish_sweep, go_on_with_sweep, start_sweep, swept
 
 SHARD_TRIALS = 250
 """Trials of one shard: a Prefect task run costs what several trials cost."""
@@ -141,14 +142,19 @@ async def open_room(
         store = await asyncio.to_thread(open_store, request.store)
     stored = await asyncio.to_thread(_reachable, stored_plan, store, request, loaded)
     if stored is not None:
-        request = planning.resumed(stored, request)
-    furniture = furnish(request, loaded, store, stored)
+        request = (sweeping.taken_up if stored.is_sweep else planning.resumed)(stored, request)
+    sweeps = request.sweep is not None
+    if sweeps:
+        source = await asyncio.to_thread(_reachable, swept, store, request, loaded)
+        furniture = furnish_sweep(request, loaded, store, source)
+    else:
+        furniture = furnish(request, loaded, store, stored)
     try:
-        fresh = await draw_up(furniture, (clock or SystemClock()).now())
+        now = (clock or SystemClock()).now()
+        fresh = draw_up_sweep(furniture, now) if sweeps else await draw_up(furniture, now)
+        begin, take_up = (start_sweep, go_on_with_sweep) if sweeps else (start_anew, go_on)
         plan, done = await (
-            start_anew(furniture, fresh)
-            if stored is None
-            else go_on(furniture, fresh, stored, joining=joining)
+            begin(furniture, fresh) if stored is None else take_up(furniture, fresh, stored, joining=joining)
         )
     except StoreError as error:
         await furniture.stack.aclose()

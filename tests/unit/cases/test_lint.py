@@ -188,3 +188,41 @@ def test_keys_without_an_effect_are_named(write_suite: Write) -> None:
     suite = load_suite(write_suite({"cases.yaml": f"cases: [{case}]"}))
 
     assert "quarantine is read and has no effect in this version" in lint(suite)
+
+
+def test_the_script_of_the_run_that_is_planned_is_looked_at(write_suite: Write) -> None:
+    """`check --model scripted:bad` warned of nothing, and the run ended as infra_error."""
+    cases = "cases: [{id: a, input: x, expect: {cites: []}}, {id: b, input: x, expect: {cites: []}}]"
+    suite = load_suite(
+        write_suite({"cases.yaml": cases, "scripts/bad.yaml": "replies: {a: [{say: hm}]}\n"}),
+    )
+    bad = suite.model_copy(update={"model": "scripted:bad"})
+
+    assert [line.partition("bad.yaml: ")[2] for line in lint(suite, played=bad)] == [
+        "has no replies for 'b' and no '*'"
+    ]
+    assert lint(suite, played=bad.model_copy(update={"cases": suite.cases[:1]})) == []
+
+
+def test_a_judge_of_live_evaluators_is_looked_at_when_they_take_part(write_suite: Write) -> None:
+    """`--judge` plans them; a script without their judgement is a hole in each cell."""
+    head = HEAD + "judge: scripted:good\nevaluators: {CorrectnessEvaluator: {when: live}}\n"
+    suite = load_suite(write_suite({"suite.yaml": head}))
+
+    assert lint(suite) == []
+    assert any(
+        "has no judgement by CorrectnessEvaluator for 'one'" in line for line in lint(suite, live=True)
+    )
+
+
+def test_scripts_beside_a_real_model_of_the_command_line_are_warned_of(write_suite: Write) -> None:
+    """Their answers are canned, whatever the model says."""
+    head = HEAD + "judge: scripted:good\nevaluators: {CorrectnessEvaluator: {when: live}}\n"
+    cases = f"cases:\n  - {PERSONA % ('a', 'hostile')}\n"
+    suite = load_suite(write_suite({"suite.yaml": head, "cases.yaml": cases}))
+    real = suite.model_copy(update={"model": "bedrock:x"})
+
+    found = lint(suite, played=real, live=True)
+
+    assert any("judge scripted:good is a script: its ratings are canned" in line for line in found)
+    assert any("user scripted:good is a script: it says the same" in line for line in found)

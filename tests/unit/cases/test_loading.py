@@ -317,7 +317,30 @@ def test_a_folder_without_suite_yaml_is_refused(write_suite: Write) -> None:
     """With the misspelt file named, if there is one."""
     folder = write_suite({"suite.yaml": None, "suit.yaml": "cases: []"})
 
-    assert "suite.yaml:1: is missing; every suite has one; did you mean 'suit.yaml'?" in _problems(folder)
+    assert "suite.yaml:0: is missing; every suite has one; did you mean 'suit.yaml'?" in _problems(folder)
+
+
+def test_a_folder_of_suites_names_them_and_the_command_that_runs_all(write_suite: Write) -> None:
+    """A newcomer gives `run` the folder that `nightly` takes."""
+    folder = write_suite().parent
+
+    with pytest.raises(SuiteError) as raised:
+        load_suite(folder)
+
+    assert str(raised.value) == (
+        f"{folder}/suite.yaml: is missing; every suite has one. The suites in it are small; "
+        f"`nightgate nightly {folder}` runs all of them"
+    )
+
+
+def test_a_path_that_does_not_exist_has_no_line(write_suite: Write) -> None:
+    """An editor that jumps to line 1 of it finds nothing."""
+    folder = write_suite()
+
+    with pytest.raises(SuiteError) as raised:
+        load_suite(folder.parent / "smal")
+
+    assert str(raised.value) == f"{folder.parent / 'smal'}: does not exist; did you mean 'small'?"
 
 
 def test_a_folder_that_does_not_exist_is_refused_with_the_nearest_suite(write_suite: Write) -> None:

@@ -63,6 +63,15 @@ def test_one_restriction_needs_no_list() -> None:
             "{goal: g, success: {state: {a: b}}, withheld: {x: {valu: 1, asked_by: a}}}",
             "unknown key 'valu' in withheld.x",
         ),
+        ("{goal: g, success: {state: {a: b}}, max_turn: 3}", "'max_turn'; did you mean 'max_turns'?"),
+        (
+            "{goal: g, success: {state: {a: b}}, mood: bad}",
+            "unknown key 'mood'; known are goal, kind, opening",
+        ),
+        (
+            "{goal: g, success: {state: {a: b}}, withheld: {x: {value: 1, asked_by: a, zzz: 1}}}",
+            "unknown key 'zzz' in withheld.x; known are value, asked_by",
+        ),
     ],
 )
 def test_wrong_parts_of_a_persona_are_named(text: str, message: str) -> None:

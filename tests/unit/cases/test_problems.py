@@ -20,6 +20,11 @@ def test_problems_are_printed_one_a_line_by_file_and_line() -> None:
     assert str(error) == "a:9: is wrong\na:10: is wrong\nb:1: is wrong"
 
 
+def test_a_problem_without_a_line_is_printed_without_one() -> None:
+    """A file that is not there has no line 1."""
+    assert str(_problem("a", 0)) == "a: is wrong"
+
+
 def test_a_suite_error_crosses_a_process_border_whole() -> None:
     """Worker processes are spawned, and exceptions are pickled on the way back."""
     error = SuiteError([_problem("a", 1)])

@@ -107,7 +107,10 @@ def test_prompts_and_tool_results_are_nobodys_words(tmp_path: Path) -> None:
             {"messages": said("Hi"), "end_reson": "stalled"},
             "unknown key 'end_reson'; did you mean 'end_reason'?",
         ),
-        ({"messages": said("Hi"), "end_reason": "goal-met"}, "end_reason: unknown 'goal-met'; did you mean 'goal_met'?"),
+        (
+            {"messages": said("Hi"), "end_reason": "goal-met"},
+            "end_reason: unknown 'goal-met'; did you mean 'goal_met'?",
+        ),
         ({"messages": said("Hi"), "end_reason": 3}, "end_reason: unknown '3'; known are goal_met"),
         (
             {"messages": said("Hi"), "facts": ["BK-1"]},
