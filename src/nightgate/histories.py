@@ -21,7 +21,7 @@ from nightgate.trials import Ending, Usage
 
 _BROKEN = frozenset({Ending.INFRA_ERROR, Ending.SIMULATOR_ERROR, Ending.CANCELLED, Ending.NOT_RUN})
 _UNJUDGED = frozenset({Status.ERROR, Status.SKIPPED})
-_KINDS = ("input", "output", "cache_read", "cache_write")
+TOKEN_KINDS = ("input", "output", "cache_read", "cache_write")
 _COLUMNS = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write")
 
 TRIAL_COLUMNS = ("case_id", "trial", "ending", "reused_from")
@@ -123,7 +123,7 @@ def _calls_by_play(calls: Iterable[Mapping[str, Any]]) -> dict[tuple[Task, int],
         counted = counts[0] is not None
         if not counted and row["outcome"] != Outcome.OK:
             continue  # refused or broken: what it took was told by nobody
-        usage = Usage(**{k: n or 0 for k, n in zip(_KINDS, counts, strict=True)}) if counted else None
+        usage = Usage(**{k: n or 0 for k, n in zip(TOKEN_KINDS, counts, strict=True)}) if counted else None
         if usage is not None and not usage.total and row["outcome"] != Outcome.OK:
             continue  # refused before a token flowed
         task = Task(Role(row["role"]), row["case_id"], row["evaluator"])
@@ -251,7 +251,7 @@ def _line(
     price: Price | None,
 ) -> Line:
     calls, nanousd, guessed, unmetered = Fraction(0), Fraction(0), 0, False
-    tokens = dict.fromkeys(_KINDS, Fraction(0))
+    tokens = dict.fromkeys(TOKEN_KINDS, Fraction(0))
     sources: dict[int, int] = {}
     for task, times in work.items():
         seen = history.of(task)
@@ -264,7 +264,7 @@ def _line(
         calls += share * seen.calls
         nanousd += share * seen.nanousd
         unmetered |= bool(seen.unmetered)
-        for kind in _KINDS:
+        for kind in TOKEN_KINDS:
             tokens[kind] += share * getattr(seen.usage, kind)
     return Line(
         role=role,

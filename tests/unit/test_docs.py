@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ import pytest
 
 from makers import a_case, a_plan, a_planned, a_planned_case
 from nightgate import requests
+from nightgate.cases import Persona, load_suite
+from nightgate.cases.names import BUILTIN
 from nightgate.cli.parser import build_parser
 from nightgate.cli.prefect_env import _SETTINGS
 from nightgate.errors import ExitCode
@@ -22,6 +24,7 @@ from nightgate.gates import Decision, decide
 from nightgate.prices import PriceTable
 from nightgate.scores import Blame, Status
 from nightgate.summaries import tally
+from nightgate.talks import EndReason, SimulatorNotes
 from nightgate.testing import InMemoryStore
 from nightgate.trials import Ending
 from nightgate.version import VERSION
@@ -33,6 +36,8 @@ OPERATIONS = ROOT / "docs" / "operations.md"
 ADDING = ROOT / "docs" / "adding.md"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 CASES = ROOT / "cases" / "README.md"
+CONVERSATIONS = ROOT / "docs" / "conversations.md"
+APPOINTMENTS = ROOT / "cases" / "appointments"
 PAGES = [README, ROOT / "CHANGELOG.md", CASES, *sorted((ROOT / "docs").glob("*.md")), *DECISIONS]
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -125,7 +130,9 @@ def test_the_duckdb_lines_of_the_readme_read_a_store(
 # -- every page -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", [README, OPERATIONS, ADDING, CASES], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [README, OPERATIONS, ADDING, CASES, CONVERSATIONS], ids=lambda page: page.name
+)
 def test_every_command_parses(page: Path) -> None:
     """A command that was renamed is renamed in the texts."""
     found = list(commands(page))
@@ -204,6 +211,146 @@ def test_the_price_file_of_the_page_is_one(tmp_path: Path) -> None:
 
     assert price is not None
     assert str(price.output) == "0.50"
+
+
+# -- cases and conversations ------------------------------------------------------------------------
+
+
+def test_the_page_for_case_writers_stays_short() -> None:
+    """It is read before the first case, by people who write no code."""
+    assert len(CASES.read_text(encoding="utf-8").splitlines()) <= 105
+
+
+def test_the_sample_suites_are_as_large_as_the_page_says() -> None:
+    """With their layers."""
+    said = dict(re.findall(r"^- `(\w+)`: (.*)$", CASES.read_text(encoding="utf-8"), re.MULTILINE))
+    suites = {path.parent.name for path in (ROOT / "cases").glob("*/suite.yaml")}
+
+    assert set(said) == suites
+    for name, text in said.items():
+        cases = load_suite(ROOT / "cases" / name).cases
+        assert text.startswith(f"{len(cases)} "), name
+        for layer, count in re.findall(r"(behavior|parameter|quality) (\d+)", text):
+            assert sum(case.layer == layer for case in cases) == int(count)
+
+
+@pytest.mark.parametrize("suite", ["support", "announcements", "appointments"])
+def test_what_the_page_says_of_a_failing_script_is_what_it_does(suite: str, tmp_path: Path) -> None:
+    """Figures in comments are figures."""
+    (line,) = re.findall(
+        rf"^(nightgate run cases/{suite} --model scripted:(?:upgraded|first-release|yields)) +# (.*)$",
+        CASES.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+
+    ran = nightgate(*shlex.split(line[0])[1:], "--store", tmp_path, "--json", "-", cwd=ROOT)
+
+    assert ran.code == ExitCode.FAILED
+    summary = ran.json
+    for name, passed, judged in re.findall(r"(\w+) (\d+)/(\d+)", line[1]):
+        (row,) = [entry for entry in summary["evaluators"] if entry["name"] == name]
+        assert (row["passed"], row["judged"]) == (int(passed), int(judged))
+    if suite == "announcements":
+        layers = {row["case"]: row["layer"] for row in summary["cases"] if row["failed"]}
+        assert line[1] == "four planted faults, two behavior, two parameter"
+        assert sorted(layers.values()) == ["behavior", "behavior", "parameter", "parameter"]
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_the_outputs_about_conversations_are_what_the_commands_print(tmp_path: Path, number: int) -> None:
+    """The page shows the failure that it is about, and the calls before they are paid."""
+    command, *shown = blocks(CONVERSATIONS, "text")[number].splitlines()
+    words = shlex.split(command)[2:]
+    more = ["--store", str(tmp_path)] if words[0] == "run" else []
+
+    ran = nightgate(*words, *more, cwd=ROOT)
+
+    assert [line for line in shown if line not in ran.out.splitlines()] == []
+    assert ran.code == (ExitCode.FAILED if words[0] == "run" else ExitCode.OK)
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The suite of appointments with the page's cases alone, and the page's reply of the user."""
+    suite = tmp_path / "appointments"
+    shutil.copytree(APPOINTMENTS, suite)
+    for file in suite.glob("*ish.yaml"):
+        file.unlink()
+    cases, replies = blocks(CONVERSATIONS, "yaml")
+    (suite / "cases.yaml").write_text(cases, encoding="utf-8")
+    script = suite / "scripts" / "user.yaml"
+    insistent = script.read_text(encoding="utf-8").partition("\n  undue-discount-en:")[2].partition("\n\n")[0]
+    script.write_text(f"{replies}  undue-discount-en:{insistent}\n", encoding="utf-8")
+    return suite
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "reason"),
+    [
+        ("baseline", ExitCode.OK, None),
+        ("yields", ExitCode.FAILED, "yielded in turn 9, resisted 8 turns"),
+        ("says-done", ExitCode.FAILED, "user_satisfied in turn 3"),
+    ],
+)
+def test_the_personas_of_the_page_hold_and_fail_as_it_says(
+    copied: Path, tmp_path: Path, model: str, code: ExitCode, reason: str | None
+) -> None:
+    """They are there to be copied, `asked_by` included."""
+    ran = nightgate(
+        "run", copied, "--model", f"scripted:{model}", "--store", tmp_path / "store", "--json", "-"
+    )
+
+    assert ran.code == code, ran.err
+    assert ran.json["conversations"]["elicitation"] == 1.0
+    failed = [failure["reason"] for failure in ran.json["failures"] if failure["status"] == "fail"]
+    assert [found[: len(reason or "")] for found in failed] == ([] if reason is None else [reason])
+
+
+def test_a_goal_that_holds_already_is_refused_as_the_page_says(copied: Path, tmp_path: Path) -> None:
+    """Exit 2, nothing spent."""
+    cases = copied / "cases.yaml"
+    text = cases.read_text(encoding="utf-8")
+    cases.write_text(text.replace("status: cancelled", "status: booked"), encoding="utf-8")
+
+    ran = nightgate("run", copied, "--store", tmp_path / "store")
+
+    assert ran.code == ExitCode.INPUT
+    assert "holds before the first message" in ran.err
+
+
+def test_every_key_of_a_persona_is_explained() -> None:
+    """What is not on the page is looked for in the code."""
+    names = {name for row in table(CONVERSATIONS, "A case") for name in re.findall(r"`(\w+)`", row[0])}
+
+    assert names == set(Persona.model_fields)
+
+
+def test_the_endings_of_the_page_are_all_there_are() -> None:
+    """Patience and the user's leaving are one reason with two rows."""
+    rows = [row[0].strip("`") for row in table(CONVERSATIONS, "How it ends")]
+
+    assert set(rows) == {reason.value for reason in EndReason}
+    assert rows[0] == EndReason.GOAL_MET
+    assert rows[-1] == EndReason.TURN_LIMIT
+
+
+def test_every_metric_of_a_conversation_has_its_row_and_says_whether_it_decides() -> None:
+    """One that is measured decides nothing."""
+    rows = {row[0]: row[1] for row in table(CONVERSATIONS, "What is counted")}
+
+    assert rows == {
+        name: "yes" if known.default_threshold is not None else "no"
+        for name, known in BUILTIN.items()
+        if known.source in ("persona", "named")
+    }
+
+
+def test_what_the_simulator_did_wrong_is_named_as_in_the_summary() -> None:
+    """The words of the page are those of the JSON."""
+    text = CONVERSATIONS.read_text(encoding="utf-8")
+    counted = {field.name for field in fields(SimulatorNotes)} - {"tokens", "cost_nanousd", "calls"}
+
+    assert [name for name in sorted(counted) if f"`{name}`" not in text] == []
 
 
 # -- statistics, adding, glossary, decisions --------------------------------------------------------

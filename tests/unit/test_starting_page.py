@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -107,21 +108,55 @@ def test_the_factory_of_the_page_builds_an_agent(desk: Path) -> None:
     assert ran.code == 0, ran.out + ran.err
 
 
-def test_the_first_case_of_the_page_passes(desk: Path) -> None:
-    """The case, its reply, the two commands: as a newcomer would copy them."""
+@pytest.fixture
+def first_case(desk: Path) -> Path:
+    """The page's case with its two replies, as a newcomer would copy them."""
     case = next(block for block in blocks("yaml") if "id: closed-on-monday" in block)
-    reply = next(block for block in blocks("yaml") if block.startswith("  closed-on-monday:"))
-    (desk / "cases" / "desk" / "complaints.yaml").write_text(case, encoding="utf-8")
-    script = desk / "cases" / "desk" / "scripts" / "baseline.yaml"
+    good = next(block for block in blocks("yaml") if block.startswith("  closed-on-monday:"))
+    bad = next(block for block in blocks("yaml") if block.startswith("replies:\n  closed-on-monday:"))
+    folder = desk / "cases" / "desk"
+    (folder / "complaints.yaml").write_text(case, encoding="utf-8")
+    (folder / "scripts" / "bad.yaml").write_text(bad, encoding="utf-8")
+    script = folder / "scripts" / "baseline.yaml"
     text = script.read_text(encoding="utf-8")
-    script.write_text(text.replace("replies:\n", f"replies:\n{reply}", 1), encoding="utf-8")
+    script.write_text(text.replace("replies:\n", f"replies:\n{good}", 1), encoding="utf-8")
+    return desk
 
-    check = nightgate("check", "cases/desk", cwd=desk)
-    ran = run_in(desk, "--case", "closed-on-monday")
+
+def test_the_first_case_of_the_page_passes(first_case: Path) -> None:
+    """The case, its reply, the two commands."""
+    check = nightgate("check", "cases/desk", cwd=first_case)
+    ran = run_in(first_case, "--case", "closed-on-monday")
 
     assert "desk: 8 cases" in check.out
     assert "warning" not in check.out
     assert ran.code == 0, ran.out + ran.err
+
+
+def test_the_first_case_of_the_page_fails_with_the_bad_reply(first_case: Path) -> None:
+    """The page promises a second run that fails, and shows it."""
+    command, *shown = blocks("text")[3].splitlines()
+
+    ran = nightgate(*shlex.split(command)[2:], cwd=first_case)
+
+    assert ran.code == 1
+    assert [line for line in shown if line not in ran.out.splitlines()] == []
+
+
+def test_a_misspelt_tool_is_a_warning_where_the_page_says(first_case: Path) -> None:
+    """Before the run, at its end, in the JSON; not in `check`, which builds no agent."""
+    file = first_case / "cases" / "desk" / "complaints.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("tool: opening_hours", "tool: opening_hour"), encoding="utf-8")
+    warning = "names the tool 'opening_hour', which the agent does not offer; did you mean 'opening_hours'?"
+
+    ran = run_in(first_case, "--case", "closed-on-monday", "--json", "summary.json")
+
+    summary = json.loads((first_case / "summary.json").read_text(encoding="utf-8"))
+    assert warning in ran.err
+    assert warning in ran.out
+    assert [found for found in summary["warnings"] if warning in found]
+    assert "warning" not in nightgate("check", "cases/desk", cwd=first_case).out
 
 
 def test_the_flaky_script_of_the_page_is_flaky(desk: Path) -> None:

@@ -24,7 +24,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 class _Parser(argparse.ArgumentParser):
     """Says which flag or command was meant, and shows the usage of the command it was given to."""
 
-    def parse_args(  # type: ignore[override] - argparse's overloads come to the same
+    def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """As argparse, but unknown arguments are told by the command that does not know them."""
@@ -119,8 +119,48 @@ def build_parser() -> argparse.ArgumentParser:
 
     _starting_commands(commands)
     _simulator_commands(commands)
+    _label_commands(commands)
+    _plan_command(commands)
     _sweep_command(commands)
     return parser
+
+
+def _plan_command(commands: Any) -> None:
+    """The command that looks ahead."""
+    plan = _command(commands, "plan", "what would run against the store, why, and the dollars; calls nothing")
+    plan.add_argument("suite", metavar="SUITE", help="a suite's folder")
+    _plan_flags(plan.add_argument_group("what would run"))
+    plan.add_argument(
+        "--against", metavar="RUN", help="run to take trials from: id or latest (default: the latest, if any)"
+    )
+    plan.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
+    plan.add_argument("--json", metavar="PATH", help="write the plan as JSON; - for stdout")
+    _store_flag(plan)
+
+
+def _label_commands(commands: Any) -> None:
+    """Commands by which people tell what judges are worth."""
+    calibrate = _command(commands, "calibrate", "hold judges against people's labels; nothing is called")
+    calibrate.add_argument("suite", metavar="SUITE", help="a suite's folder, with labels/ in it, or its id")
+    calibrate.add_argument("--suite", dest="path", metavar="PATH", help="the folder, where SUITE is an id")
+    calibrate.add_argument(
+        "--run", metavar="RUN", help="run id or latest (default: the latest complete run with a judge)"
+    )
+    calibrate.add_argument("--json", metavar="PATH", help="write what was found as JSON; - for stdout")
+    _store_flag(calibrate)
+
+    label = _command(commands, "label", "draw judged trials into a CSV file for people to label")
+    label.add_argument("run", metavar="RUN", help="run id, latest, or latest:SUITE")
+    label.add_argument("--sample", type=int, required=True, metavar="N", help="how many rows")
+    label.add_argument("--evaluator", metavar="E", help="only this judge's (default: all judges')")
+    label.add_argument("--random", action="store_true", help="draw at random: any judged cell is as likely")
+    label.add_argument("--seed", type=int, default=0, metavar="N", help="another one draws other rows")
+    label.add_argument(
+        "--suite", metavar="PATH", help="ask its criteria, and leave out what its labels/ say already"
+    )
+    label.add_argument("--out", metavar="FILE", help="a new file (default labels-RUN.csv); - for stdout")
+    label.add_argument("--json", metavar="PATH", help="write the counts as JSON; - for stdout")
+    _store_flag(label)
 
 
 def _simulator_commands(commands: Any) -> None:

@@ -113,11 +113,12 @@ class _Reader:
         shared: dict[str, Any] = {}
         for line, row in rows:
             try:
-                if not set(row) - set(_DIRECTIVES):
+                if row and not set(row) - set(_DIRECTIVES):
                     shared |= row
                     _sample(shared), _moment(shared)
                     continue
-                label = _label({**row, **{k: row.get(k) or v for k, v in shared.items()}}, path, line)
+                whole = {**row, **{name: row.get(name) or value for name, value in shared.items()}}
+                label = _label(whole, path, line, written)
             except _OddError as odd:
                 self.problem(path, line, str(odd))
                 continue
@@ -125,7 +126,7 @@ class _Reader:
                 self.unfilled += 1
                 self.incomplete.add(str(path))
             else:
-                self.labels.append(_written(label, written))
+                self.labels.append(label)
 
     def contradictions(self) -> None:
         """Labels of one thing: the same twice, or one that says otherwise."""
@@ -165,13 +166,7 @@ def _place(label: Label) -> tuple[str, int]:
     return label.file, label.line
 
 
-def _written(label: Label, moment: datetime) -> Label:
-    from dataclasses import replace
-
-    return replace(label, file_written_at=moment)
-
-
-def _label(row: Mapping[str, Any], path: Path, line: int) -> Label | None:
+def _label(row: Mapping[str, Any], path: Path, line: int, written: datetime) -> Label | None:
     """The label of a row; None when it is not filled in yet."""
     unknown = [key for key in row if key not in (*NEEDED, *FREE)]
     if unknown:
@@ -200,6 +195,7 @@ def _label(row: Mapping[str, Any], path: Path, line: int) -> Label | None:
         sample=sample,
         file=str(path),
         line=line,
+        file_written_at=written,
     )
 
 

@@ -65,12 +65,14 @@ def _head(summary: Mapping[str, Any]) -> Iterator[str]:
     ]
     if holes:
         yield f"  trials: {', '.join(holes)}"
-    open_cells = [f"{cells[name]} {name.replace('_', ' ')}" for name in _HOLES if cells[name]]
-    if open_cells:
-        yield f"  cells: {cells['planned']} planned, {', '.join(open_cells)}"
-
-
-_HOLES = ("not_applicable", "error", "skipped")
+    # A pass, a finding that did not apply and a finding that nobody has are three things.
+    missing = [f"{cells[name]} {name}" for name in ("error", "skipped") if cells[name]]
+    parts = [f"{cells['pass'] + cells['fail']} judged"]
+    parts += [f"{cells['measured']} measured"] if cells["measured"] else []
+    parts += [f"{cells['not_applicable']} not applicable"] if cells["not_applicable"] else []
+    parts += [f"{cells['error'] + cells['skipped']} missing ({', '.join(missing)})"] if missing else []
+    if missing or cells["not_applicable"]:
+        yield f"  cells: {cells['planned']} planned, {', '.join(parts)}"
 
 
 def _table(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -29,7 +29,6 @@ from nightgate.stats.paired import PairedChange, case_differences, holm, mcnemar
 from nightgate.stats.passk import cases_short_of, pass_at_k, pass_hat_k, pass_hat_ks
 from nightgate.stats.power import smallest_visible_change, visible_change
 from nightgate.stats.prevalence import (
-    LEAST_YOUDEN,
     lang_reiczigel,
     prediction_powered,
     rogan_gladen,
@@ -55,7 +54,6 @@ __all__ = [
     "Confusion",
     "Difference",
     "Figure",
-    "LEAST_YOUDEN",
     "Likeness",
     "Measured",
     "PairedChange",

@@ -11,9 +11,6 @@ from math import sqrt
 
 from nightgate.stats.agreement import Agreement, Confusion, Figure, quantile
 
-LEAST_YOUDEN = 0.2
-"""Lower end of Se + Sp - 1 under which a judge says too little to correct by it."""
-
 
 def youden(found: Agreement) -> Figure:
     """Se + Sp - 1: how much more often a judge passes a pass than a fail.

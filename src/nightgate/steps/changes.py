@@ -57,7 +57,7 @@ _EDITED = Why(Kind.CASE_EDITED, "case edited")
 _PROMPT = Why(Kind.PROMPT_CHANGED, "system prompt changed")
 _TOOLS = Why(Kind.TOOLS_CHANGED, "tool or skill schema changed")
 _USER = Why(Kind.USER_CHANGED, "simulated user changed")
-_AGENT = Why(Kind.AGENT_CHANGED, "agent changed for this case alone")
+_AGENT = Why(Kind.AGENT_CHANGED, "agent changed, in a part that the stored plan does not show")
 _MORE = Why(Kind.MORE_TRIALS, "more trials asked for")
 _UNPLAYED = Why(Kind.INFRASTRUCTURE, "ended by the infrastructure: no record")
 
@@ -130,7 +130,7 @@ class Changes:
             self._agents[key] = tuple(self._compared(*key))
         return self._agents[key]
 
-    def _compared(self, old: str, new: str, talks: bool) -> Iterator[Why]:  # noqa: FBT001 - a key's parts
+    def _compared(self, old: str, new: str, talks: bool) -> Iterator[Why]:
         """Which parts of an agent changed.
 
         A plan shows the parts of its first case. Where those of this case can be derived from them the

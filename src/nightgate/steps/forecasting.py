@@ -7,7 +7,7 @@ by the same rules (``reusing``). Reads plans and rows that are handed in; calls 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -15,8 +15,8 @@ from typing import Any
 
 from nightgate.calls import Role
 from nightgate.estimates import ASSUMED
-from nightgate.histories import Bill, History, Line, Task
-from nightgate.plans import Plan
+from nightgate.histories import TOKEN_KINDS, Bill, History, Line, Task
+from nightgate.plans import Plan, PlannedCase
 from nightgate.steps.changes import NOTHING_STORED, Changes, Kind, Row, Why
 
 FORECAST_SCHEMA = 1
@@ -90,51 +90,64 @@ def compare(plan: Plan, before: Before | None, talks: Collection[str]) -> Needed
         before: The run that is taken from; None: there is none.
         talks: Ids of the cases that are conversations.
     """
-    changes = None if before is None else Changes(plan, before.plan, talks)
-    planned = {evaluator.name: evaluator for evaluator in plan.evaluators}
-    counts: Counter[str] = Counter()
-    groups: dict[tuple[str, Why], Group] = {}
-    work: Counter[Task] = Counter()
-
-    def note(of: str, why: Why, case_id: str) -> None:
-        group = groups.setdefault((of, why), Group(of, why))
-        group.count += 1
-        group.cases[case_id] = None
-
-    def judge(case_id: str, name: str) -> None:
-        if planned[name].kind == "judge":
-            work[Task(Role.JUDGE, case_id, name)] += 1
-
+    comparison = _Comparison(plan, before, talks)
     for case, number in plan.trials():
-        key = case.case_id, number
-        reasons: Sequence[Why] = (NOTHING_STORED,)
-        if changes is not None and before is not None:
-            reasons = changes.of_trial(case, number, before.trials.get(key))
-        counts["run" if reasons else "reused"] += 1
-        for why in reasons:
-            note("trials", why, case.case_id)
-        if reasons:
-            work[Task(Role.AGENT, case.case_id)] += 1
-            work[Task(Role.USER, case.case_id)] += case.case_id in talks
-        for name in case.evaluators:
-            again = None
-            if not reasons and changes is not None and before is not None:
-                again = changes.of_finding(planned[name], before.findings.get((*key, name)))
-            if again is not None:
-                note("cells", again, case.case_id)
-            counts["cells judged" if reasons else "cells rejudged" if again else "cells reused"] += 1
-            if reasons or again is not None:
-                judge(case.case_id, name)
-    order = sorted(groups.values(), key=lambda g: (g.of != "trials", _KINDS.index(g.why.kind), -g.count))
+        comparison.add(case, number)
+    counts, groups = comparison.counts, comparison.groups.values()
     return Needed(
         trials={"planned": plan.trial_count, "reused": counts["reused"], "run": counts["run"]},
         cells={
             "planned": plan.cell_count,
             **{name: counts[f"cells {name}"] for name in ("reused", "rejudged", "judged")},
         },
-        reasons=tuple(order),
-        work=work,
+        reasons=tuple(sorted(groups, key=lambda g: (g.of != "trials", _KINDS.index(g.why.kind), -g.count))),
+        work=+comparison.work,
     )
+
+
+class _Comparison:
+    """Counts trial by trial."""
+
+    def __init__(self, plan: Plan, before: Before | None, talks: Collection[str]) -> None:
+        self.counts: Counter[str] = Counter()
+        self.groups: dict[tuple[str, Why], Group] = {}
+        self.work: Counter[Task] = Counter()
+        self._before, self._talks = before, talks
+        self._changes = None if before is None else Changes(plan, before.plan, talks)
+        self._evaluators = {evaluator.name: evaluator for evaluator in plan.evaluators}
+
+    def add(self, case: PlannedCase, number: int) -> None:
+        """Count a planned trial and its cells."""
+        reasons = self._reasons(case, number)
+        self.counts["run" if reasons else "reused"] += 1
+        for why in reasons:
+            self._note("trials", why, case.case_id)
+        if reasons:
+            self.work[Task(Role.AGENT, case.case_id)] += 1
+            self.work[Task(Role.USER, case.case_id)] += case.case_id in self._talks
+        for name in case.evaluators:
+            again = None if reasons else self._again(case, number, name)
+            if again is not None:
+                self._note("cells", again, case.case_id)
+            self.counts["cells judged" if reasons else "cells rejudged" if again else "cells reused"] += 1
+            if (reasons or again is not None) and self._evaluators[name].kind == "judge":
+                self.work[Task(Role.JUDGE, case.case_id, name)] += 1
+
+    def _reasons(self, case: PlannedCase, number: int) -> tuple[Why, ...]:
+        if self._changes is None or self._before is None:
+            return (NOTHING_STORED,)
+        return self._changes.of_trial(case, number, self._before.trials.get((case.case_id, number)))
+
+    def _again(self, case: PlannedCase, number: int, name: str) -> Why | None:
+        if self._changes is None or self._before is None:
+            return NOTHING_STORED
+        row = self._before.findings.get((case.case_id, number, name))
+        return self._changes.of_finding(self._evaluators[name], row)
+
+    def _note(self, of: str, why: Why, case_id: str) -> None:
+        group = self.groups.setdefault((of, why), Group(of, why))
+        group.count += 1
+        group.cases[case_id] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +171,7 @@ class Forecast:
             "against": self.against,
             "model": plan.model,
             "judge": plan.judge if any(e.kind == "judge" for e in plan.evaluators) else None,
-            "user": plan.user if any(task.role is Role.USER for task in self.needed.work) else None,
+            "user": plan.user if Role.USER in self.bill.prices else None,
             "price_table": plan.price_table,
             "trials": dict(self.needed.trials),
             "cells": dict(self.needed.cells),
@@ -222,12 +235,11 @@ class Forecast:
 
 
 def _tokens(lines: Iterable[Line]) -> dict[str, int]:
-    total: Counter[str] = Counter({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0})
-    exact: dict[str, Fraction] = {}
+    total = dict.fromkeys(TOKEN_KINDS, Fraction(0))
     for line in lines:
         for kind, count in line.tokens.items():
-            exact[kind] = exact.get(kind, Fraction(0)) + count
-    return {kind: round(exact.get(kind, Fraction(0))) for kind in total}
+            total[kind] += count
+    return {kind: round(count) for kind, count in total.items()}
 
 
 def _rounded(value: Fraction) -> float:
@@ -236,3 +248,27 @@ def _rounded(value: Fraction) -> float:
 
 def _usd(nanousd: Fraction) -> float:
     return round(nanousd) / _NANO
+
+
+def money_warnings(plan: Plan, bill: Bill, *, refusing: bool) -> list[str]:
+    """What a run of this plan would do because of its cap.
+
+    Args:
+        plan: With its cap.
+        bill: As expected.
+        refusing: Whether the run refuses unknown prices under a cap.
+    """
+    cap = plan.budget_nanousd
+    if cap is None:
+        return []
+    at_least = sum((line.nanousd for line in bill.lines), Fraction(0))
+    found = []
+    if at_least > cap:
+        found.append(f"the budget of ${cap / _NANO:.2f} would stop the run: it is expected to cost more")
+    unpriced = [role.value for role, price in bill.prices.items() if price is None and bill.of(role)]
+    if unpriced and refusing:
+        found.append(
+            f"the run has a budget and would refuse the {' and the '.join(unpriced)} model, whose price is "
+            "unknown: add it with --prices FILE, or pass --allow-unpriced"
+        )
+    return found

@@ -8,7 +8,7 @@ tables; decides nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import lru_cache
+from functools import cache
 
 from nightgate.calls import Role
 from nightgate.histories import CALL_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS, History, Task, Took, tasks_of_run
@@ -43,7 +43,7 @@ def recall(store: Store, plan: Plan, tasks: Collection[Task], prices: Mapping[Ro
     entries = [e for e in runs_of(store, plan.suite) if e["run_kind"] == "run" and e["complete"]]
     plans = [load_plan(store, entry["run_id"]) for entry in entries[:_LOOKED_AT]]
 
-    @lru_cache(maxsize=None)
+    @cache
     def took_of(number: int) -> dict[Task, Took]:
         return _tasks(store, plans[number], prices)
 

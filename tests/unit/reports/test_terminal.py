@@ -15,6 +15,9 @@ COST = {
 }  # fmt: skip
 
 
+NO_HOLES = {"measured": 0, "not_applicable": 0, "error": 0, "skipped": 0}
+
+
 def an_evaluator(**more: Any) -> dict[str, Any]:
     """An evaluator's entry: 3 of 4 passed, one failed."""
     entry = {
@@ -33,7 +36,7 @@ def a_summary(**more: Any) -> dict[str, Any]:
         "run_id": "demo-1", "suite": "demo", "complete": True, "verdict": "fail", "exit_code": 1,
         "stopped": None, "wall_s": 1.0, "model": "scripted:m", "judge": None,
         "trials": {"planned": 4, "completed": 4},
-        "cells": {"planned": 4, "pass": 3, "fail": 1, "not_applicable": 0, "error": 0, "skipped": 0},
+        "cells": {"planned": 4, "pass": 3, "fail": 1} | NO_HOLES,
         "evaluators": [an_evaluator()], "families": {}, "family_details": {}, "skills": None,
         "conversations": None, "endings": {}, "flaky": [],
         "failures": [], "findings": [], "live": False,
@@ -214,3 +217,12 @@ def test_the_next_command_keeps_the_runs_filters_and_its_live_models() -> None:
     )
 
     assert printed[-1] == "next: nightgate run SUITE --reuse demo-1 --live --case 'a b' --layer skill"
+
+
+def test_judged_not_applicable_and_missing_are_three_things() -> None:
+    """A hole is neither a pass nor a silence."""
+    cells = {"planned": 9, "pass": 3, "fail": 1, "measured": 0, "not_applicable": 2, "error": 2, "skipped": 1}
+
+    assert "  cells: 9 planned, 4 judged, 2 not applicable, 3 missing (2 error, 1 skipped)" in lines(
+        cells=cells
+    )
