@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from drill_lab import a_case, command, write_suite
 
-from shell import ROOT, SUPPORT, nightgate
+from shell import ROOT, SUPPORT, environment, nightgate
 
 
 def first_line(*words: str | Path) -> str:
@@ -138,3 +140,19 @@ def test_every_suite_that_cannot_be_checked_is_told_at_once(tmp_path: Path) -> N
     assert ran.code == 2
     assert "key 'agent' is missing" in ran.err
     assert "--layer 'skill' matches no case" in ran.err
+
+
+def test_check_with_all_its_flags_imports_no_heavy_library() -> None:
+    """It is run while one types; it answers in half a second."""
+    code = (
+        "import sys; from nightgate.cli import main; "
+        f"main(['check', {str(SUPPORT)!r}, '--judge', 'scripted:judge', '--layer', 'behavior']); "
+        "print([m for m in ('strands', 'strands_evals', 'prefect', 'boto3', 'pyarrow') if m in sys.modules])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, env=environment(), timeout=60, check=True,
+    )  # fmt: skip
+
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -223,7 +223,7 @@ async def test_two_changes_are_both_named(suite: Path, store: Path, monkeypatch:
 async def test_the_estimate_from_history_is_within_a_tenth_of_the_bill(
     suite: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Per role, over a changed prompt, other trials, other cases, a new one, and one that costs thrice as much."""
+    """Over a changed prompt, more trials, fewer cases, a new one, and one that costs thrice as much."""
     await ran(suite, store, run_id="a", trials=4)
     with (suite / "cases.yaml").open("a") as cases:
         cases.write("  - {id: six, input: What about it?, expect: *expect}\n")

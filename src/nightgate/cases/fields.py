@@ -28,6 +28,7 @@ from pydantic import (
 
 from nightgate.cases.nodes import Plain
 from nightgate.cases.specs import parse_spec
+from nightgate.patterns import Pattern
 
 _DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+")
 _FACTORY = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
@@ -123,7 +124,7 @@ def compile_problem(pattern: Any) -> str | None:
     if not isinstance(pattern, str):
         return f"must be text, not {pattern!r}"
     try:
-        re.compile(pattern)
+        Pattern(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         return f"{pattern!r} is no regular expression: {error}"
     return None

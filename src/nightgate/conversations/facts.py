@@ -7,16 +7,16 @@ the marks and blanks inside of them (``12345678-Z`` is ``12345678z``). Knows not
 from __future__ import annotations
 
 import functools
-import re
 import unicodedata
 
 from nightgate.evaluators.text import fold, fold_pattern
+from nightgate.patterns import Pattern
 
 REDACTED = "…"
 
 
 @functools.lru_cache(maxsize=1024)
-def _pattern(asked_by: str) -> re.Pattern[str]:
+def _pattern(asked_by: str) -> Pattern:
     return fold_pattern(asked_by)
 
 

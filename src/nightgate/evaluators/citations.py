@@ -11,21 +11,21 @@ from typing import ClassVar
 from nightgate.cases import Case
 from nightgate.errors import InputError
 from nightgate.evaluators.text import difference
+from nightgate.patterns import Pattern
 from nightgate.scores import Score, Status
 from nightgate.trials import Trial
 
 CITATION = r"\[([A-Z][A-Z0-9]*-[0-9A-Z]+)\]"
 
 
-def cited_ids(text: str, pattern: str | re.Pattern[str]) -> list[str]:
+def cited_ids(text: str, pattern: str | Pattern) -> list[str]:
     """The ids that a text cites, in their order: the first group that matched, or the whole match.
 
     >>> cited_ids("Not after day 30 [KB-101], see [KB-7] and [KB-101].", CITATION)
     ['KB-101', 'KB-7', 'KB-101']
     """
-    return [
-        next((group for group in match.groups() if group), match[0]) for match in re.finditer(pattern, text)
-    ]
+    compiled = Pattern(pattern) if isinstance(pattern, str) else pattern
+    return [next((group for group in match.groups() if group), match[0]) for match in compiled.matches(text)]
 
 
 class CitesSource:
@@ -40,7 +40,7 @@ class CitesSource:
 
     def __init__(self, pattern: str = CITATION) -> None:
         try:
-            self._pattern = re.compile(pattern)
+            self._pattern = Pattern(pattern)
         except re.error as error:
             msg = f"CitesSource: params.pattern {pattern!r} is no regular expression: {error}"
             raise InputError(msg) from error

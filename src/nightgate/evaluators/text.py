@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from nightgate.patterns import Pattern
+
 _DASHES = "‐‑‒–—―−﹘﹣－"
 _FOLDS = str.maketrans(
     {
@@ -56,7 +58,7 @@ def fold_needle(needle: str, *, exact: bool = False) -> str:
     return f"{' ' * line[0].isspace()}{folded}{' ' * line[-1].isspace()}"
 
 
-def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
+def fold_pattern(pattern: str, *, exact: bool = False) -> Pattern:
     r"""Compile a pattern so that it meets folded text: accents and typography folded, case ignored.
 
     Case of ASCII letters is left to the regex flag, because lowering the source would turn ``\S`` into
@@ -67,16 +69,16 @@ def fold_pattern(pattern: str, *, exact: bool = False) -> re.Pattern[str]:
     """
     composed = unicodedata.normalize("NFC", pattern)
     if exact:
-        return re.compile(composed)
+        return Pattern(composed)
     composed = _CODE_ESCAPE.sub(lambda m: m[1] + re.escape(chr(int(m[2] or m[3], 16))), composed)
     composed = _LINE_ESCAPES.sub(r"\1\\s", composed)
     composed = _DASH.sub(r"\\-", composed)
     plain = _strip_accents(composed.translate(_FOLDS).translate(_INVISIBLE))
     plain = "".join(char if char.isascii() else char.casefold() for char in plain).translate(_FOLDS)
     try:
-        return re.compile(_SPACE.sub(" ", plain), re.IGNORECASE)
+        return Pattern(_SPACE.sub(" ", plain), ignore_case=True)
     except re.error:  # a range such as [a-É] runs backwards once the accent is off
-        return re.compile(composed, re.IGNORECASE)
+        return Pattern(composed, ignore_case=True)
 
 
 def _strip_accents(text: str) -> str:

@@ -130,13 +130,13 @@ class _Reader:
 
     def contradictions(self) -> None:
         """Labels of one thing: the same twice, or one that says otherwise."""
-        first: dict[tuple[Any, ...], Label] = {}
+        known: dict[tuple[Any, ...], Label] = {}
         for label in self.labels:
             key = (label.run_id, label.case_id, label.trial, label.evaluator)
-            there = first.setdefault(key, label)
+            there = known.setdefault(key, label)
             if there is not label:
                 self.clash(there, label, "repeats" if there.passed is label.passed else "contradicts")
-        exact = list(first.values())
+        exact = list(known.values())
         general: dict[tuple[str, str], list[Label]] = {}
         for label in exact:
             if label.run_id is None or label.trial is None:
@@ -146,7 +146,8 @@ class _Reader:
                 meet = other is not label and label.meets(other) and label.passed is not other.passed
                 # A pair of which both are general comes by twice.
                 if meet and (not label.general or _place(other) < _place(label)):
-                    self.clash(other, label, "contradicts")
+                    first, second = sorted((other, label), key=_place)
+                    self.clash(first, second, "contradicts")
 
     def clash(self, there: Label, label: Label, how: str) -> None:
         """Name both of two labels."""

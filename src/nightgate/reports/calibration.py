@@ -11,13 +11,13 @@ from typing import Any
 from nightgate.reports.figures import percent
 from nightgate.reports.text import plain
 
-_LINE = 300
+_LONGEST = 200
 _SHARES = ("agreement", "sensitivity", "specificity")
 
 
 def render(document: Mapping[str, Any]) -> str:
     """The word of each judge, its figures, its slices, and what the run's rate is corrected to."""
-    return "\n".join(plain(line, _LINE) if not line.startswith("  ") else line for line in _lines(document))
+    return "\n".join(_lines(document))
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -30,8 +30,9 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     for judge in document["judges"]:
         yield from _judge(judge)
     for among in document["among_judges"]:
+        name = plain(among["evaluator"], _LONGEST)
         yield (
-            f"among {len(among['judges'])} judges of {among['evaluator']}: {_alpha(among['alpha'])}, "
+            f"among {len(among['judges'])} judges of {name}: {_alpha(among['alpha'])}, "
             f"{among['apart']} of {among['cells']} cells judged differently"
         )
 
@@ -41,10 +42,9 @@ def _judge(judge: Mapping[str, Any]) -> Iterator[str]:
     if judge["threshold"] is None and judge["pinned"]:
         what.append("no threshold")
     beside = f" ({', '.join(what)})" if what else ""
-    yield (
-        f"{judge['word'].upper()}  {judge['evaluator']} by {judge['judge_model'] or 'unknown'}"
-        f" [{judge['judge_fingerprint'] or 'no fingerprint'}]{beside}: {judge['why']}"
-    )
+    name, model = plain(judge["evaluator"], _LONGEST), plain(judge["judge_model"], _LONGEST) or "unknown"
+    known = judge["judge_fingerprint"] or "no fingerprint"
+    yield f"{judge['word'].upper()}  {name} by {model} [{known}]{beside}: {plain(judge['why'], _LONGEST)}"
     labels, counts = judge["labels"], judge["counts"]
     old = " (all older than this judge, or undated)" if judge["of_old_labels"] else ""
     if sum(counts.values()):

@@ -121,6 +121,25 @@ def test_regional_and_global_profiles_differ() -> None:
     assert here.input == everywhere.input * Decimal("1.1")
 
 
+def test_every_provider_with_a_batch_queue_says_its_factor_and_where_from() -> None:
+    """OpenAI, Anthropic and Bedrock each answer within a day at half the list price."""
+    for pattern, price in TABLE:
+        assert price.batch_factor == Decimal("0.5"), pattern
+        assert price.batch_source.startswith("https://"), pattern
+        assert price.batch_source.endswith(")"), pattern
+
+
+def test_the_users_file_may_know_a_batch_queue(tmp_path: Path) -> None:
+    """Without a word on it there is none."""
+    batch = "batch: {factor: 0.25, as_of: 2026-11-01, source: contract}"
+    table = PriceTable.load(a_file(tmp_path, GOOD.replace("cache_read: 1", batch)))
+    big, small = table.price("openai:house-big"), table.price("openai:house-small")
+    assert big is not None
+    assert small is not None
+    assert (big.batch_factor, big.batch_source) == (Decimal("0.25"), "contract (2026-11-01)")
+    assert small.batch_factor is None
+
+
 def test_a_script_brings_its_own_price() -> None:
     """Nothing by default, which is known."""
     priced = Script(name="s", price=ScriptPrice(input=Decimal(1), output=Decimal(2)))
@@ -208,6 +227,14 @@ def test_the_version_names_both_tables_and_the_files_bytes(tmp_path: Path) -> No
         ('"openai:house-*"', '"openai:house-big"', 8, "has a price already, on line 3"),
         ("above: 100", "above: 0", 12, "above"),
         ("above: 100, ", "", 12, "'above' is missing"),
+        ("cache_read: 1", "batch: {factor: 0, as_of: 2026-11-01, source: x}", 11, "above 0 and at most 1"),
+        (
+            "cache_read: 1",
+            "batch: {factor: 50, as_of: 2026-11-01, source: x}",
+            11,
+            "half the list price is 0.5",
+        ),
+        ("cache_read: 1", "batch: {factor: 0.5}", 11, "'as_of' is missing"),
     ],
 )
 def test_a_wrong_file_is_refused_with_file_and_line(
