@@ -288,11 +288,10 @@ def _inconclusive_text(
     unjudged = [case.case_id for case, found in rows if found.open]
     more = f" and {len(unjudged) - _NAMED} more" if len(unjudged) > _NAMED else ""
     rerun = f", rerun [{', '.join(unjudged[:_NAMED])}{more}]" if unjudged else ""
-    why = (
-        "; ".join(holes)
-        if holes
-        else "the interval spans the threshold"
-        if not unjudged
-        else "too little judged"
-    )
+    if holes:
+        why = "; ".join(holes)
+    elif unjudged:
+        why = "too little judged"
+    else:
+        why = "the interval spans the threshold" if decided else "every cell was allowed not to apply"
     return f"{name}: inconclusive, {figure}: {why}{rerun}"

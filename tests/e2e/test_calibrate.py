@@ -296,6 +296,43 @@ def test_a_formula_in_an_answer_is_text_in_the_sheet(judged: tuple[Path, Path], 
     assert unguarded(formula) == "=HYPERLINK(1)"
 
 
+def test_what_is_labelled_already_is_not_drawn_again(
+    judged: tuple[Path, Path], relabel: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """A second sheet goes on where the first one ended."""
+    suite, store = judged
+    relabel(labels(range(100)))
+    out = tmp_path / "sheet.csv"
+    flags = ("label", "night-1", "--random", "--sample", "500", "--suite", suite, "--store", store)
+
+    ran = nightgate(*flags, "--out", out)
+
+    assert ran.code == 0, ran.err
+    _, rows = sheet(out)
+    assert {number(row) for row in rows} == set(range(100, 2 * SIZE))
+    assert out.read_text(encoding="utf-8-sig").startswith("# sample: random\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--sample", "0"), "ask for at least 1 row"),
+        (("--sample", "5", "--evaluator", "Criterion:tune"), "did you mean 'Criterion:tone'?"),
+    ],
+)
+def test_a_sheet_that_cannot_be_drawn_is_refused(
+    judged: tuple[Path, Path], tmp_path: Path, flags: tuple[str, ...], told: str
+) -> None:
+    """Before a file is there."""
+    out = tmp_path / "sheet.csv"
+
+    ran = nightgate("label", "night-1", *flags, "--out", out, "--store", judged[1])
+
+    assert ran.code == 2
+    assert told in ran.err
+    assert not out.exists()
+
+
 def test_a_filled_sheet_is_read_back_and_weighted(
     judged: tuple[Path, Path], relabel: Callable[..., Ran], tmp_path: Path
 ) -> None:

@@ -77,6 +77,23 @@ def evaluators_of(suite: Suite, case: Case, *, live: bool = True) -> tuple[str, 
     )
 
 
+def narrowed_away(suite: Suite) -> list[str]:
+    """A line for each evaluator that cases ask for in ``expect`` and suite.yaml narrows away from them.
+
+    What they ask for is checked by nobody, which is rarely what was meant.
+    """
+    found: dict[str, list[str]] = {}
+    for case in suite.cases:
+        for name in asked_by_expect(case):
+            if not applies(suite.evaluators.get(name, _NOT_CONFIGURED), case):
+                found.setdefault(name, []).append(case.id)
+    return [
+        f"{suite.file}: {name} is narrowed away from {len(ids)} of the cases that ask for it in expect, such as "
+        f"{ids[0]!r}: nobody checks what they ask for"
+        for name, ids in found.items()
+    ]
+
+
 def applies(config: EvaluatorConfig, case: Case, *, live: bool = True) -> bool:
     """Whether ``config`` leaves the evaluator on ``case``."""
     if config.when == "live" and not live:

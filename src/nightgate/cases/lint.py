@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from nightgate.cases.asks import evaluators_of
+from nightgate.cases.asks import evaluators_of, narrowed_away
 from nightgate.cases.expect import ANY_TOOL
 from nightgate.cases.families import labels
 from nightgate.cases.loading import case_files, script_files
@@ -44,6 +44,7 @@ def lint(
         *_personas(suite),
         *labels(suite),
         *_unplanned(suite),
+        *narrowed_away(suite),
         *_live(suite),
         *_canned(suite, played or suite, live=live),
         *_quarantines(suite, today),

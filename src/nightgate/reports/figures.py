@@ -35,12 +35,15 @@ def unjudged(count: int, name: str) -> str:
     return f"{count} {words}s" if count != 1 and words.endswith("error") else f"{count} {words}"
 
 
-def coverage(evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain) -> str:
+def coverage(
+    evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain, *, longest: int = _MOST_REASON
+) -> str:
     """What of an evaluator's planned cells was judged, and why the rest was not.
 
     Args:
         evaluator: Its entry in the summary.
         quote: Makes a text from an agent, a judge or a case file safe where the line is going to stand.
+        longest: Characters of one reason.
 
     >>> hole = {"status": "error", "blame": "judge", "count": 1, "reason": "no JSON", "cases": ["a"]}
     >>> counts = {"planned": 3, "judged": 2, "measured": 0, "not_applicable": 0, "error": 1, "skipped": 0}
@@ -52,7 +55,8 @@ def coverage(evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain) 
     for status in _UNJUDGED:
         count = evaluator[status]
         if count:
-            why = list(_reasons([h for h in evaluator["holes"] if h["status"] == status], quote))
+            of_status = [h for h in evaluator["holes"] if h["status"] == status]
+            why = list(_reasons(of_status, quote, longest))
             if status == "not_applicable" and (required := evaluator["required_not_applicable"]):
                 why.append(f"{required} of them required, so counted as failed")
             parts.append(unjudged(count, status) + (f" ({'; '.join(why)})" if why else ""))
@@ -61,11 +65,11 @@ def coverage(evaluator: Mapping[str, Any], quote: Callable[[str], str] = plain) 
     )
 
 
-def _reasons(holes: Sequence[Mapping[str, Any]], quote: Callable[[str], str]) -> Iterator[str]:
+def _reasons(holes: Sequence[Mapping[str, Any]], quote: Callable[[str], str], longest: int) -> Iterator[str]:
     for hole in holes[:_MOST_REASONS]:
         blame = f"{hole['blame']}: " if hole["blame"] else ""
         times = f" x{hole['count']}" if hole["count"] > 1 and len(holes) > 1 else ""
-        yield f"{blame}{quote(plain(hole['reason'], _MOST_REASON))}{times}"
+        yield f"{blame}{quote(plain(hole['reason'], longest))}{times}"
     if len(holes) > _MOST_REASONS:
         yield f"{len(holes) - _MOST_REASONS} more reasons"
 

@@ -12,6 +12,7 @@ from typing import Any
 from nightgate.reports.figures import (
     STOPPED,
     conversations,
+    coverage,
     money,
     next_command,
     percent,
@@ -22,6 +23,7 @@ from nightgate.reports.text import plain
 
 _MOST_REASONS = 12
 _MOST_WARNINGS = 5
+_MOST_FOOTNOTES = 10
 _MOST_FLAKY = 6
 _MOST_FAMILIES = 8
 
@@ -113,11 +115,12 @@ def _how_much(summary: Mapping[str, Any]) -> str:
 
 
 def _footnotes(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What a reader of the table would otherwise have to reckon out."""
+    """What a reader of the table would otherwise have to reckon out: what was not judged, and why."""
+    open_ones = [e for e in evaluators if e["not_applicable"] or e["error"] or e["skipped"]]
+    for evaluator in open_ones[:_MOST_FOOTNOTES]:
+        yield f"  {plain(str(evaluator['name']), 40)}: {coverage(evaluator, longest=60)}"
     for evaluator in evaluators:
-        name, required = plain(str(evaluator["name"]), 40), evaluator["required_not_applicable"]
-        if required:
-            yield f"  {name}: {required} not applicable where the case requires it, so counted as failed"
+        name = plain(str(evaluator["name"]), 40)
         other = evaluator["capability"]
         if other is not None:
             counts = f"{other['passed']} of {other['planned']}"
@@ -137,7 +140,8 @@ def _findings(
 def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Why, one line a reason: what an outage did to many cells is said once."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for failure in failures:
+    # What did not apply stands beside its evaluator; here is what went wrong.
+    for failure in [failure for failure in failures if failure["status"] != "not_applicable"]:
         blame = f" ({failure['blame']})" if failure["status"] == "error" and failure["blame"] else ""
         # A failure names its case and evaluator; an error is about what broke, not where.
         own = f"{failure['case']} {failure['evaluator']}: " if failure["status"] == "fail" else ""
@@ -151,7 +155,7 @@ def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"  and {len(lines) - _MOST_REASONS} more reasons in the rows"
 
 
-_RANK = {"fail": 0, "error": 1, "skipped": 2, "not_applicable": 3}
+_RANK = {"fail": 0, "error": 1, "skipped": 2}
 
 
 def _reason(head: str, text: str, found: Sequence[Mapping[str, Any]]) -> str:

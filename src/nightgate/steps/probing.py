@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from nightgate.cases import Case, Persona, Suite
+from nightgate.cases.asks import narrowed_away
 from nightgate.cases.problems import did_you_mean
 from nightgate.conversations.loop import reached
 from nightgate.errors import InputError
@@ -113,6 +114,7 @@ def warnings(suite: Suite, tools: Mapping[str, Tools | None], *, live: bool) -> 
             if name != "*" and offered and name not in offered
         ]
         found += _unknown_arguments(case, offered)
+    found += narrowed_away(suite)
     blind = [case.id for case in suite.cases if tools.get(case.id, {}) is None]
     if blind:
         found.append(

@@ -33,7 +33,8 @@ class SkillEvidence:
 
     def as_dict(self, plan: Plan) -> dict[str, Any] | None:
         """The ``skills`` part of the JSON summary; None when the run asks nothing about skills."""
-        asking = [case for case in plan.cases if EVALUATOR in case.evaluators]
+        # A case that wants a load counts also where suite.yaml narrows the evaluator away from it.
+        asking = [case for case in plan.cases if EVALUATOR in case.evaluators or case.expected_loads]
         if not asking:
             return None
         planned = sum(case.trials * len(case.expected_loads) for case in asking)

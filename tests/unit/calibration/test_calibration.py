@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -263,4 +262,3 @@ def test_a_judge_of_another_run_alone_is_listed() -> None:
         ("new", True),
         ("f", False),
     ]
-    assert replace(a_label(), trial=None).general

@@ -122,6 +122,10 @@ def test_personas_that_cannot_work_as_written_are_reported(
             "evaluator 'SkillPolicy' runs on no case",
         ),
         (
+            {"suite.yaml": f"{HEAD}evaluators: {{CitesSource: {{tags: [zz]}}}}\n"},
+            "CitesSource is narrowed away from 1 of the cases that ask for it in expect, such as 'one'",
+        ),
+        (
             {"suite.yaml": f"{HEAD}live: {{model: 'openai:gpt-x'}}\n"},
             "--live runs openai:gpt-x with user scripted:good",
         ),

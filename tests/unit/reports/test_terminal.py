@@ -153,7 +153,7 @@ def a_failure(status: str, reason: str, **more: Any) -> dict[str, Any]:
 
 def test_what_failed_comes_before_what_was_not_judged() -> None:
     """Twenty holes must not push a forbidden action off the screen."""
-    holes = [a_failure("not_applicable", f"nothing {n}") for n in range(20)]
+    holes = [a_failure("error", f"broken {n}") for n in range(20)]
 
     printed = lines(failures=[*holes, a_failure("fail", "forbidden pay")])
 
@@ -176,9 +176,16 @@ def test_capability_cells_that_the_table_leaves_out_are_counted() -> None:
 
 def test_a_required_finding_that_did_not_apply_is_explained() -> None:
     """The rate counts it as failed and the judged do not."""
-    row = an_evaluator(required_not_applicable=1)
+    hole = {
+        "status": "not_applicable",
+        "blame": None,
+        "count": 1,
+        "reason": "no skill invoked",
+        "cases": ["a"],
+    }
+    row = an_evaluator(not_applicable=1, required_not_applicable=1, holes=[hole])
 
-    assert any("1 not applicable where the case requires it" in line for line in lines(evaluators=[row]))
+    assert any("1 of them required, so counted as failed" in line for line in lines(evaluators=[row]))
 
 
 def test_a_run_that_measured_nothing_says_so_once() -> None:
@@ -226,3 +233,19 @@ def test_judged_not_applicable_and_missing_are_three_things() -> None:
     assert "  cells: 9 planned, 4 judged, 2 not applicable, 3 missing (2 error, 1 skipped)" in lines(
         cells=cells
     )
+
+
+def test_what_was_not_judged_stands_beside_its_evaluator_with_the_reason() -> None:
+    """Also when other things failed: a hole must not drown among failures."""
+    hole = {
+        "status": "not_applicable",
+        "blame": None,
+        "count": 2,
+        "reason": "no skill invoked",
+        "cases": ["a"],
+    }
+    row = an_evaluator(planned=6, not_applicable=2, holes=[hole])
+
+    printed = lines(evaluators=[row], failures=[a_failure("fail", f"bad {n}") for n in range(30)])
+
+    assert "  E: judged 4 of 6: 2 not applicable (no skill invoked)" in printed

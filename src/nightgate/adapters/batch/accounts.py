@@ -1,0 +1,161 @@
+"""The money and the ledger of batched records.
+
+Owns a record's ledger row, which is opened before its job is submitted and closed when its line is read,
+at the batch price; and what is held of the cap meanwhile. Knows no provider and no job.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from nightgate.adapters.batch.records import Events, Lost, Record
+from nightgate.adapters.meter import Meter, Wire
+from nightgate.adapters.replies import Reply
+from nightgate.calls import Call, CallStart, Outcome, Role
+from nightgate.errors import BudgetError, ModelCallError
+from nightgate.prices import FREE, Price, cost_nanousd, estimate_call_nanousd
+from nightgate.prices.costs import LongContext
+from nightgate.trials import Usage
+
+_OUTPUT_TOKENS = 1024
+"""Guess of an answer's length until one was seen."""
+
+
+def batch_price(price: Price | None) -> Price | None:
+    """What a record costs, of the list price: None stays unknown, and nothing stays nothing."""
+    if price is None or price is FREE or price.batch_factor is None:
+        return price
+    factor = price.batch_factor
+    long = price.long
+    return replace(
+        price,
+        **_scaled(price, factor),
+        long=None if long is None else LongContext(above=long.above, **_scaled(long, factor)),
+    )
+
+
+def _scaled(rates: Any, factor: Decimal) -> dict[str, Decimal]:
+    return {kind: getattr(rates, kind) * factor for kind in ("input", "output", "cache_read", "cache_write")}
+
+
+class Accounts:
+    """Of one judge's model.
+
+    Args:
+        meter: The run's: budget, journal.
+        wire: Of the live model; its price is the list price.
+    """
+
+    def __init__(self, meter: Meter, wire: Wire) -> None:
+        self._meter, self._wire = meter, wire
+        self._price = batch_price(wire.price)
+        self._longest = 0
+        """Output tokens of the longest answer so far."""
+
+    def hold(self, record: Record) -> None:
+        """Hold the record's money.
+
+        Raises:
+            BudgetError: If it could pass the cap.
+        """
+        held = 0
+        if self._price is not None and self._price is not FREE:
+            output = self._longest or int(record.scope.limits.get("output_tokens", 0)) or _OUTPUT_TOKENS
+            held = estimate_call_nanousd(self._price, record.input_tokens, output)
+        record.reservation = self._meter.budget.reserve(held)
+
+    def release(self, record: Record) -> None:
+        """Give back what was held: it was not submitted."""
+        if record.reservation is not None:
+            self._meter.budget.cancel(record.reservation)
+            record.reservation = None
+
+    def sent(self, record: Record) -> None:
+        """Open the record's ledger row."""
+        record.started_at = datetime.now(UTC)
+        scope = record.scope
+        self._meter.journal(
+            CallStart(
+                call_id=record.call_id,
+                run_id=scope.run_id,
+                suite=scope.suite,
+                role=Role.JUDGE,
+                case_id=scope.case_id,
+                trial=scope.trial,
+                evaluator=scope.evaluator,
+                model=self._wire.spec,
+                attempt=1,
+                play=scope.play,
+                started_at=record.started_at,
+            )
+        )
+
+    def answered(self, record: Record, events: Events) -> None:
+        """Close the row of a record that was answered, and say so to its judgement."""
+        reply = Reply(self._wire.normalise)
+        for event in events:
+            reply.take(event, 0.0)
+        usage = reply.usage
+        self._longest = max(self._longest, usage.output if usage else 0)
+        self._close(record, Outcome.OK, None, usage, self._cost(usage), reply.stop_reason)
+        scope = record.scope
+        fatal = scope.fatal
+        stands = isinstance(fatal, BudgetError) or (
+            isinstance(fatal, ModelCallError) and fatal.kind == "call_cap"
+        )
+        scope.fatal = fatal if stands else None
+        scope.last_reply = reply.text
+        scope.raw_arguments.update(reply.odd_arguments)
+
+    def lost(self, record: Record, lost: Lost) -> None:
+        """Close the row of a record that has no answer."""
+        nothing = lost.billed is False or self._price is FREE
+        usage = Usage() if lost.billed is False else None
+        self._close(record, lost.outcome, lost.why, usage, 0 if nothing else None, None)
+
+    def _cost(self, usage: Usage | None) -> int | None:
+        if self._price is FREE:
+            return 0
+        return None if usage is None or self._price is None else cost_nanousd(usage, self._price)
+
+    def _close(
+        self,
+        record: Record,
+        outcome: Outcome,
+        error: str | None,
+        usage: Usage | None,
+        cost: int | None,
+        stop_reason: str | None,
+    ) -> None:
+        scope = record.scope
+        call = Call(
+            call_id=record.call_id,
+            run_id=scope.run_id,
+            suite=scope.suite,
+            role=Role.JUDGE,
+            case_id=scope.case_id,
+            trial=scope.trial,
+            evaluator=scope.evaluator,
+            model=self._wire.spec,
+            attempt=1,
+            play=scope.play,
+            outcome=outcome,
+            error=error,
+            stop_reason=stop_reason,
+            usage=usage,
+            cost_nanousd=cost,
+            wait_ms=round((time.monotonic() - record.since) * 1000, 3),
+            late=scope.closed,
+            started_at=record.started_at or datetime.now(UTC),
+            ended_at=datetime.now(UTC),
+        )
+        if record.reservation is None:
+            self._meter.budget.add_spent(cost or 0)  # an earlier process submitted it
+        else:
+            self._meter.budget.settle(record.reservation, cost)
+        scope.calls.append(call)
+        self._meter.journal(call)

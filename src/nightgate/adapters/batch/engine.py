@@ -1,0 +1,358 @@
+"""Gathers records that wait, cuts them into jobs, and hands every record what became of it.
+
+Owns the life of a job: written down before it is submitted, submitted once whatever dies in between,
+looked at with growing pauses, read in whatever order its lines come. A record is handed exactly one
+thing: its answer, an order to go live, or an error. Knows no provider but its ``BatchService``, and no
+evaluator.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from nightgate.adapters.batch.accounts import Accounts
+from nightgate.adapters.batch.book import Job, JobBook
+from nightgate.adapters.batch.records import Events, Found, Lost, Record
+from nightgate.adapters.batch.service import BatchService, Limits, Standing
+from nightgate.adapters.batch.settings import BatchSettings
+from nightgate.adapters.failures import classify
+from nightgate.calls import Outcome
+from nightgate.errors import BudgetError, ModelCallError
+from nightgate.ports import Store
+
+T = TypeVar("T")
+
+_GROWTH = 1.5
+_FIRST_RETRY_S = 0.5
+
+
+class Engine:
+    """The queue of one judge's model. Lives on the home loop.
+
+    Args:
+        service: The provider.
+        accounts: Ledger and budget.
+        store: Where the state of jobs lies.
+        spec: Of the model.
+        settings: Sizes and patience.
+    """
+
+    def __init__(
+        self, service: BatchService, accounts: Accounts, store: Store, spec: str, settings: BatchSettings
+    ) -> None:
+        self._service, self._accounts, self._store = service, accounts, store
+        self._spec, self._settings = spec, settings
+        self._limits = _limits(service.limits, settings)
+        self._book: JobBook | None = None
+        self._loading = asyncio.Lock()
+        self._job_of: dict[str, Job] = {}
+        self._waiting: dict[str, Record] = {}
+        self._held: dict[str, Record] = {}
+        """They fit the cap only once what is in flight costs less than is held for it."""
+        self._last = 0.0
+        self._gatherer: asyncio.Task[None] | None = None
+        self._work: dict[Job, asyncio.Task[None]] = {}
+
+    async def ask(self, record: Record) -> Events | None:
+        """Wait for a record's answer.
+
+        Returns:
+            The answer; None: it has to be sent live.
+
+        Raises:
+            ModelCallError: If it was lost, and the settings do not send it live.
+            BudgetError: If it could pass the cap.
+        """
+        await self._load(record.scope.run_id)
+        job = self._job_of.get(record.id)
+        (self._waiting if job is None else job.waiting)[record.id] = record
+        self._last = time.monotonic()
+        if self._gatherer is None or self._gatherer.done():
+            self._gatherer = asyncio.create_task(self._gather())
+        return await record.answered
+
+    async def close(self) -> None:
+        """Let go of the jobs; they go on at the provider, and a resume finds them."""
+        tasks = [task for task in (self._gatherer, *self._work.values()) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._service.close()
+
+    async def _load(self, run_id: str) -> None:
+        if self._book is not None:
+            return
+        async with self._loading:
+            if self._book is None:
+                book = JobBook(self._store, run_id, self._spec)
+                for job in await asyncio.to_thread(book.load):
+                    self._job_of.update(dict.fromkeys(job.record_ids, job))
+                self._book = book
+
+    # --- gathering
+
+    async def _gather(self) -> None:
+        """Wait until nobody has added a record for a moment, then begin."""
+        try:
+            while (rest := self._last + self._settings.quiet_s - time.monotonic()) > 0:  # noqa: ASYNC110
+                await asyncio.sleep(rest)
+            await self._begin()
+        except Exception as error:  # whatever broke, nobody may wait for ever
+            self._fail([*self._waiting.values(), *self._held.values()], error)
+
+    async def _begin(self) -> None:
+        """Start work on all that waits, as far as the cap allows."""
+        for job in {job for job in self._job_of.values() if job.waiting}:
+            self._start(job)
+        waiting = [*self._held.values(), *self._waiting.values()]
+        self._held, self._waiting = {}, {}
+        fit = self._hold(waiting)
+        jobs, few = cut(fit, self._limits, lambda record: len(self._service.line(record)) + 1)
+        for record in few:
+            self._accounts.release(record)
+            _settle(record, None)
+        assert self._book is not None
+        for records in jobs:
+            job = self._book.new(records)
+            self._job_of.update(dict.fromkeys(job.record_ids, job))
+            self._start(job)
+        if self._held and not self._work:
+            self._refuse()
+
+    def _hold(self, waiting: Sequence[Record]) -> list[Record]:
+        """Hold money for records in their order; the rest waits until something is settled."""
+        fit: list[Record] = []
+        for number, record in enumerate(waiting):
+            try:
+                self._accounts.hold(record)
+            except BudgetError:
+                self._held = {late.id: late for late in waiting[number:]}
+                break
+            fit.append(record)
+        return fit
+
+    def _refuse(self) -> None:
+        """Nothing is in flight any more that could make room."""
+        held, self._held = list(self._held.values()), {}
+        for record in held:
+            try:
+                self._accounts.hold(record)
+            except BudgetError as over:
+                record.scope.fatal = over
+                _settle_error(record, over)
+            else:  # what was sent live meanwhile cost less than was held for it
+                self._accounts.release(record)
+                _settle(record, None)
+
+    def _start(self, job: Job) -> None:
+        if job not in self._work:
+            task = self._work[job] = asyncio.create_task(self._carry_out(job))
+            task.add_done_callback(lambda _: self._ended(job))
+
+    def _ended(self, job: Job) -> None:
+        del self._work[job]
+        again = bool(job.waiting) or bool(self._held)
+        if again and (self._gatherer is None or self._gatherer.done()):
+            self._gatherer = asyncio.get_running_loop().create_task(self._gather())
+
+    # --- one job
+
+    async def _carry_out(self, job: Job) -> None:
+        try:
+            if job.job_id is None and not await self._submit(job):
+                return
+            standing = await self._over(job)
+            await self._read(job, standing)
+        except Exception as error:  # the provider's border: whatever it raises is typed here
+            waiting, job.waiting = list(job.waiting.values()), {}
+            self._fail(waiting, error)
+
+    async def _submit(self, job: Job) -> bool:
+        """Submit a job, or find that it was; False if its records were let go to be cut anew."""
+        assert self._book is not None
+        found = (
+            await self._patiently(lambda: self._service.find(job.name, job.created_at))
+            if job.stored
+            else None
+        )
+        if found is None and set(job.record_ids) != set(job.waiting):
+            await self._dissolve(job)
+            return False
+        if found is None:
+            if not job.stored:
+                await asyncio.to_thread(self._book.submitting, job)
+            for record in job.waiting.values():
+                if record.reservation is None:
+                    self._accounts.hold(record)
+                self._accounts.sent(record)
+            found = await self._submit_once(job)
+        await asyncio.to_thread(self._book.submitted, job, found)
+        return True
+
+    async def _submit_once(self, job: Job) -> str:
+        """Submit; after a failure that may have arrived all the same, look first."""
+        ordered = [job.waiting[record_id] for record_id in job.record_ids]
+        lines = b"".join(self._service.line(record) + b"\n" for record in ordered)
+        tried = False
+
+        async def submit() -> str:
+            nonlocal tried
+            known = await self._service.find(job.name, job.created_at) if tried else None
+            tried = True
+            return known or await self._service.submit(job.name, lines)
+
+        return await self._patiently(submit)
+
+    async def _dissolve(self, job: Job) -> None:
+        """An earlier process died before it submitted, and not all of its records are asked for again."""
+        assert self._book is not None
+        await asyncio.to_thread(self._book.drop, job)
+        for record_id in job.record_ids:
+            del self._job_of[record_id]
+        self._waiting.update(job.waiting)
+        job.waiting = {}
+        self._last = time.monotonic()
+        if self._gatherer is None or self._gatherer.done():
+            self._gatherer = asyncio.create_task(self._gather())
+
+    async def _over(self, job: Job) -> Standing:
+        """Look at a job until it is over, ever less often."""
+        assert job.job_id is not None
+        job_id, pause_s = job.job_id, self._settings.poll_s
+        while not (standing := await self._patiently(lambda: self._service.standing(job_id))).over:
+            await asyncio.sleep(pause_s)
+            pause_s = min(self._settings.poll_cap_s, pause_s * _GROWTH)
+        return standing
+
+    async def _read(self, job: Job, standing: Standing) -> None:
+        """Hand every record of a job that is over what its line says."""
+        assert job.job_id is not None
+        job_id = job.job_id
+
+        async def read() -> None:
+            async with contextlib.aclosing(self._service.results(job_id, standing)) as lines:  # type: ignore[type-var]
+                async for line in lines:
+                    found = self._service.read(line)
+                    record = None if found is None else job.waiting.pop(found.record_id, None)
+                    if found is not None and record is not None:
+                        self._deliver(record, found)
+
+        late = set(job.waiting)
+        if standing.ran:
+            await self._patiently(read)
+        late &= set(job.waiting)
+        told = f"batch job {job_id} is {standing.word}" + (f": {standing.detail}" if standing.detail else "")
+        if standing.ran and standing.whole:
+            lost = Lost(
+                why=f"{told}, and its results have no line for this record",
+                outcome=Outcome.UNKNOWN,
+                billed=None,
+            )
+        else:
+            lost = Lost(why=f"{told}, before it came to this record")
+        for record_id in sorted(late):
+            self._lose(job.waiting.pop(record_id), lost)
+
+    def _deliver(self, record: Record, found: Found) -> None:
+        if found.body is not None:
+            try:
+                events = self._service.events(record, found.body)
+            except (ValueError, KeyError, TypeError, AttributeError, LookupError) as error:
+                why = f"its line in the results holds no answer: {type(error).__name__}: {error}"
+                self._lose(record, Lost(why=why, outcome=Outcome.UNKNOWN, billed=None))
+                return
+            self._accounts.answered(record, events)
+            _settle(record, events)
+            return
+        assert found.lost is not None
+        self._lose(record, found.lost)
+
+    def _lose(self, record: Record, lost: Lost) -> None:
+        """Book a record without an answer, and send it live or give it up."""
+        self._accounts.lost(record, lost)
+        if self._settings.rest == "live":
+            _settle(record, None)
+            return
+        error = ModelCallError("error", f"{self._spec}: {lost.why}")
+        record.scope.fatal = error
+        _settle_error(record, error)
+
+    def _fail(self, records: Sequence[Record], error: BaseException) -> None:
+        """The queue itself cannot be used: no call was answered, and none is sent live at twice the price."""
+        if isinstance(error, BudgetError):
+            for record in records:
+                self._accounts.release(record)
+                record.scope.fatal = error
+                _settle_error(record, error)
+            return
+        failure = classify(error)
+        for record in records:
+            if record.started_at is None:
+                self._accounts.release(record)
+            else:
+                self._accounts.lost(record, Lost(why=failure.message, outcome=failure.outcome, billed=None))
+            broken = ModelCallError(failure.outcome.value, f"{self._spec}: batch queue: {failure.message}")
+            record.scope.fatal = broken
+            _settle_error(record, broken)
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask the service; what may pass is tried again, an outage is sat out."""
+        began, failed = time.monotonic(), 0
+        while True:
+            try:
+                return await ask()
+            except Exception as error:
+                failure = classify(error)
+                failed += 1
+                if not failure.outcome.transient or time.monotonic() - began > self._settings.outage_s:
+                    raise
+                pause = min(self._settings.poll_cap_s, _FIRST_RETRY_S * _GROWTH ** (failed - 1))
+                await asyncio.sleep(max(pause, failure.retry_after_s or 0.0))
+
+
+def cut(
+    records: Sequence[Record], limits: Limits, size: Callable[[Record], int]
+) -> tuple[list[list[Record]], list[Record]]:
+    """Cut records into jobs of about the same size.
+
+    Args:
+        records: In any order, which is kept.
+        limits: Sizes of a job.
+        size: Bytes of a record in the job's file.
+
+    Returns:
+        The jobs, and the records that are too few for one.
+    """
+    count = -(-len(records) // limits.maximum) or 1
+    even = -(-len(records) // count)
+    target = even if even >= limits.minimum else limits.maximum
+    jobs: list[list[Record]] = []
+    room = 0
+    for record in records:
+        needs = size(record)
+        if not jobs or len(jobs[-1]) >= target or needs > room:
+            jobs.append([])
+            room = limits.most_bytes
+        jobs[-1].append(record)
+        room -= needs
+    few = [record for job in jobs if len(job) < limits.minimum for record in job]
+    return [job for job in jobs if len(job) >= limits.minimum], few
+
+
+def _limits(theirs: Limits, settings: BatchSettings) -> Limits:
+    most = theirs.maximum if settings.maximum is None else min(theirs.maximum, settings.maximum)
+    return Limits(minimum=max(1, settings.minimum), maximum=most, most_bytes=theirs.most_bytes)
+
+
+def _settle(record: Record, events: Events | None) -> None:
+    if not record.answered.done():
+        record.answered.set_result(events)
+
+
+def _settle_error(record: Record, error: BaseException) -> None:
+    if not record.answered.done():
+        record.answered.set_exception(error)
