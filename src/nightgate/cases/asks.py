@@ -88,8 +88,8 @@ def narrowed_away(suite: Suite) -> list[str]:
             if not applies(suite.evaluators.get(name, _NOT_CONFIGURED), case):
                 found.setdefault(name, []).append(case.id)
     return [
-        f"{suite.file}: {name} is narrowed away from {len(ids)} of the cases that ask for it in expect, such as "
-        f"{ids[0]!r}: nobody checks what they ask for"
+        f"{suite.file}: {name} is narrowed away from {len(ids)} of the cases that ask for it in expect, "
+        f"such as {ids[0]!r}: nobody checks what they ask for"
         for name, ids in found.items()
     ]
 

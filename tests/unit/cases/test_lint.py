@@ -122,7 +122,11 @@ def test_personas_that_cannot_work_as_written_are_reported(
             "evaluator 'SkillPolicy' runs on no case",
         ),
         (
-            {"suite.yaml": f"{HEAD}evaluators: {{CitesSource: {{tags: [zz]}}}}\n"},
+            {
+                "suite.yaml": f"{HEAD}evaluators: {{CitesSource: {{layers: [skill]}}}}\n",
+                "cases.yaml": "cases: [{id: one, input: x, expect: {cites: [KB-1], answer: {contains: [y]}}},"
+                " {id: two, input: x, layer: skill, expect: {cites: []}}]",
+            },
             "CitesSource is narrowed away from 1 of the cases that ask for it in expect, such as 'one'",
         ),
         (

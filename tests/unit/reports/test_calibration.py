@@ -5,6 +5,11 @@ from __future__ import annotations
 from nightgate.calibration import Evidence, Judgement, Label, Labels, Pinned, calibrated
 from nightgate.reports.calibration import render
 
+FIGURES = (
+    "  agreement 100% [0.21, 1.00], kappa undefined (one side says one thing only), "
+    "sensitivity 100% [0.21, 1.00], specificity unknown"
+)
+
 
 def rendered(evaluator: str = "E") -> str:
     """One labelled pass that the judge passed, one cell that it passed and nobody labelled."""
@@ -35,8 +40,7 @@ def test_what_is_missing_is_said() -> None:
         "labels of runs that the store does not have complete are left out: gone",
         "TOO FEW LABELS  E by unknown [f]: 1 passes and 0 fails labelled, wanted 50 of each",
         "  passes: judged right 1, missed 0; fails: judged right 0, missed 0",
-        "  agreement 100% [0.21, 1.00], "
-        + "kappa undefined (one side says one thing only), sensitivity 100% [0.21, 1.00], specificity unknown",
+        FIGURES,
         "  missing before it may block: labels of 49 passes and 50 fails",
         "  pass rate by this judge 100%, of 2 judged cells",
         "  not corrected: sensitivity or specificity is unknown: passes and fails have to be labelled",
