@@ -116,6 +116,7 @@ def a_summary(*rows: dict[str, Any], verdict: str = "pass", code: int = 0, **mor
         "filters": {},
         "warnings": [],
         "conversations": None,
+        "curtailed": None,
         "endings": {},
         "flaky": [],
         "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},

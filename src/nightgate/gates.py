@@ -124,6 +124,11 @@ def decide(tallies: Tallies, *, complete: bool = True) -> Decision:
         reasons.append(_nothing_gates(tallies))
     elif not total.covered:
         reasons.append(f"nothing measured: none of {total.planned} planned cells was judged")
+    reasons += [
+        f"{name} does not gate: its judge is not calibrated for this suite; `nightgate calibrate` says what "
+        "is missing"
+        for name in plan.advisory
+    ]
     if not complete:
         reasons.append(
             f"run {plan.run_id} is open: resume it with `nightgate run --resume {plan.run_id} SUITE`"
@@ -164,7 +169,8 @@ def _nothing_gates(tallies: Tallies) -> str:
 
 def _evaluator(tallies: Tallies, planned: PlannedEvaluator, rules: Mapping[str, Any]) -> EvaluatorDecision:
     gating = list(tallies.by_case(planned.name, gating=True))
-    gated = planned.threshold is not None and bool(gating)
+    advisory = planned.name in tallies.plan.advisory
+    gated = planned.threshold is not None and bool(gating) and not advisory
     rows = gating if gated else list(tallies.by_case(planned.name))
     counts = Tally()
     for _, found in rows:

@@ -26,6 +26,7 @@ from nightgate.trials import Ending, Trial
 
 _JUDGE_CONTENT = frozenset({"call_cap"})
 """Model failures that are the judge's own: it answered, but nothing usable."""
+CURTAILED = "left out: no outcome of it could change the gate's verdict any more"
 _MAX_RAW = 4_000
 """Characters of a judge's reply that an error keeps."""
 _CALLS_A_TOOL_CALL = 3
@@ -80,6 +81,25 @@ def unjudged(
         blame=blame,
         reason=reason,
         score=0.0 if status is Status.FAIL else None,
+    )
+
+
+def curtailed(trial: Trial, planned: PlannedEvaluator) -> Cell:
+    """The cell of a finding that was left out because the verdict no longer hangs on it."""
+    score = Score(
+        evaluator=planned.name,
+        version=planned.version,
+        status=Status.SKIPPED,
+        blame=Blame.CURTAILED,
+        reason=CURTAILED,
+    )
+    return Cell(
+        case_id=trial.key.case_id,
+        trial=trial.key.trial,
+        score=score,
+        judge_model=planned.judge_model,
+        judge_fingerprint=planned.judge_fingerprint,
+        attempt=trial.attempt,
     )
 
 

@@ -141,6 +141,11 @@ class Plan:
     """In a sweep: the run whose trials are judged."""
     sweep: Mapping[str, Any] = field(default_factory=dict)
     """In a sweep: what was asked for (judges, evaluators, repeat, filters), so that it can be taken up."""
+    advisory: tuple[str, ...] = ()
+    """Judge evaluators that are reported and do not gate: ``gate.judges: calibrated``, and theirs was not
+    when the run was planned. Frozen here, so that the same rows are decided the same way later."""
+    curtail: bool = False
+    """Whether cells are left out once they cannot change the gate's verdict."""
     suite_path: str | None = None
     """The suite's folder as it was named; a sweep looks there for the cases."""
     as_live: bool = False
@@ -204,7 +209,8 @@ class Plan:
         known = {f.name for f in fields(cls)}
         values: dict[str, Any] = {key: value for key, value in data.items() if key in known}
         values["evaluators"] = tuple(PlannedEvaluator(**e) for e in data["evaluators"])
-        values["warnings"] = tuple(values.get("warnings", ()))
+        for name in ("warnings", "advisory"):
+            values[name] = tuple(values.get(name, ()))
         values["cases"] = tuple(_planned_case(case) for case in data["cases"])
         return cls(**values)
 

@@ -49,12 +49,16 @@ class RunRequest:
     allow_unpriced: bool = False
     alerts: bool = True
     trigger: str = "manual"
+    curtail: bool = False
+    """Leave out what cannot change the gate's verdict any more."""
     sweep: str | None = None
     """A judge sweep: the run whose stored trials are judged."""
     judges: tuple[str, ...] = ()
     evaluators: tuple[str, ...] = ()
     repeat: int = 1
     """How often each judge looks at the same output."""
+    batch: bool = False
+    """Whether a sweep's judges wait for the providers' batch queues, at their price."""
     spool: str | None = None
     """Folder of the journals on this machine; None: beside the store, or ./.nightgate/spool."""
 
@@ -141,7 +145,7 @@ _TEXTS = (
     "run_id", "resume", "reuse",
 )  # fmt: skip
 _NUMBERS = ("trials", "concurrency", "judge_concurrency", "seed")
-_FLAGS = ("live", "allow_unpriced", "alerts")
+_FLAGS = ("live", "allow_unpriced", "alerts", "curtail")
 _LISTS = ("case", "tag", "layer", "stage")
 
 

@@ -17,15 +17,16 @@ from weakref import WeakKeyDictionary
 
 from nightgate.calls import Role
 from nightgate.cases import Case, Suite
+from nightgate.curtailment import Curtailment
 from nightgate.deadlines import contained
 from nightgate.errors import BudgetError
 from nightgate.evaluators.registry import Registered
-from nightgate.judging import judge
+from nightgate.judging import CURTAILED, curtailed, judge
 from nightgate.plans import Plan, PlannedCase, Shard
-from nightgate.playing import play
+from nightgate.playing import not_run, play
 from nightgate.ports import AgentFactory, Models, UserModel
 from nightgate.recorder import Recorder
-from nightgate.scores import Cell
+from nightgate.scores import Blame, Cell
 from nightgate.trials import Trial
 
 THREAD_PREFIX = "nightgate"
@@ -84,6 +85,8 @@ class Workshop:
     concurrency: int = 10
     judge_concurrency: int = 10
     stop: Stop = field(default_factory=Stop)
+    curtailment: Curtailment | None = None
+    """What may be left out, shared by all shards of this process; None: nothing."""
     on_trial: Callable[[Trial], None] = lambda _: None
     on_cell: Callable[[Cell], None] = lambda _: None
 
@@ -155,6 +158,7 @@ class _ShardRun:
         self.planned: dict[str, PlannedCase] = {case.case_id: case for case in shop.plan.cases}
         self.backlog = asyncio.Semaphore(max(1, shop.judge_concurrency) * _BACKLOG)
         self.group = asyncio.TaskGroup()
+        self.curtailment = shop.curtailment
         self.trials = self.cells = 0
 
     async def run(self) -> Receipt:
@@ -181,6 +185,9 @@ class _ShardRun:
             if self.shop.stop.reason is not None:
                 return
             known = self.done.trials.get((case_id, number))
+            if known is None and self._curtailed(case_id):
+                self._leave_out(case_id, number)
+                continue
             if known is None:
                 async with self.shop.slots:
                     trial = await self._play(case_id, number)
@@ -245,7 +252,7 @@ class _ShardRun:
             async with self.shop.judge_slots:
                 if self.shop.stop.reason is not None:
                     return
-                cell = await self._judge(trial, name)
+                cell = self._spared(trial, name) or await self._judge(trial, name)
             if cell is None:
                 self.shop.stop("budget")
             else:
@@ -271,4 +278,28 @@ class _ShardRun:
             self.shop.recorder.write(*cells)
         self.cells += len(cells)
         for cell in cells:
+            if self.curtailment is not None and cell.score.blame is not Blame.CURTAILED:
+                self.curtailment.found(cell)
             self.shop.on_cell(cell)
+
+    def _curtailed(self, case_id: str) -> bool:
+        return self.curtailment is not None and self.curtailment.trial(self.planned[case_id])
+
+    def _leave_out(self, case_id: str, number: int) -> None:
+        """Record that a trial was not played because nothing hangs on it any more."""
+        assert self.curtailment is not None
+        planned = self.planned[case_id]
+        attempt = 1 + self.done.plays.get((case_id, number), 0)
+        trial = not_run(self.shop.plan, planned, self.cases[case_id], number, attempt, CURTAILED)
+        names = [n for n in planned.evaluators if (case_id, number, n) not in self.done.cells]
+        self.curtailment.trials += 1
+        self.curtailment.cells += len(names)
+        self._write(trial, [curtailed(trial, self.shop.plan.evaluator(name)) for name in names])
+
+    def _spared(self, trial: Trial, name: str) -> Cell | None:
+        """The cell of a judgement that need not be made; None when it has to be."""
+        case = self.planned[trial.key.case_id]
+        if self.curtailment is None or not self.curtailment.cell(case, name):
+            return None
+        self.curtailment.cells += 1
+        return curtailed(trial, self.shop.plan.evaluator(name))

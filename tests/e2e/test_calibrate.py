@@ -431,3 +431,22 @@ def filled(path: Path) -> str:
     writer.writeheader()
     writer.writerows({**row, "label": "Pass" if truth(number(row)) else "FAIL"} for row in rows)
     return out.getvalue()
+
+
+def test_only_a_calibrated_judge_gates_where_the_suite_says_so(tmp_path: Path) -> None:
+    """Before: reported, and nothing gates. After: the same judge decides."""
+    suite, store = a_suite(tmp_path), tmp_path / "store"
+    settings = json.loads((suite / "suite.yaml").read_text()) | {"gate": {"judges": "calibrated"}}
+    (suite / "suite.yaml").write_text(json.dumps(settings))
+    before = nightgate("run", suite, "--store", store, "--run-id", "night-1", "--json", "-")
+    (suite / "labels").mkdir()
+    (suite / "labels" / "people.csv").write_text(labels(range(2 * SIZE)))
+    calibrated = nightgate("calibrate", suite, "--store", store)
+    after = nightgate("run", suite, "--store", store, "--run-id", "night-2", "--json", "-")
+    again = nightgate("gate", "night-1", "--store", store)
+
+    assert (before.code, calibrated.code, after.code) == (3, 0, 0)
+    assert "its judge is not calibrated" in before.json["findings"][0]["text"]
+    assert [e["verdict"] for e in before.json["evaluators"]] == [None]
+    assert [e["verdict"] for e in after.json["evaluators"]] == ["pass"]
+    assert again.code == 3  # a stored run is decided as it was planned

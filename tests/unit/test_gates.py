@@ -266,3 +266,14 @@ def test_printed_rates_never_hide_the_comparison() -> None:
     assert decision(spread(17, 4), threshold="0.81").evaluators[0].text == (
         "E: 80.95% < 81%, failed [c17, c18, c19, c20]"
     )
+
+
+def test_an_advisory_judge_is_reported_and_does_not_gate() -> None:
+    """Its failures are shown, and no verdict hangs on them."""
+    plan = replace(plan_of(spread(0, 3)), advisory=("E",))
+    rows = [(f"c{n}", "E", "fail", None, None) for n in range(3)]
+
+    found = decide(tally(plan, rows))
+
+    assert (found.verdict, found.evaluators[0].verdict) == (Verdict.INCONCLUSIVE, None)
+    assert any("E does not gate" in reason for reason in found.reasons)

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightgate.adapters.limiter import Limiter
 from nightgate.adapters.metering import Meter, MeteredModel, RetryPolicy, Wire
@@ -27,6 +27,10 @@ from nightgate.adapters.models import (
 from nightgate.calls import Role
 from nightgate.errors import InputError
 from nightgate.prices import PriceTable
+
+if TYPE_CHECKING:
+    from nightgate.adapters.batch.model import BatchModel
+    from nightgate.adapters.batch.queues import BatchQueues
 
 _OWN_OPTIONS = ("max_in_flight", "rpm")
 """Options of a spec that are ours: how hard this model may be driven."""
@@ -53,6 +57,8 @@ class ModelHub:
         self._models: dict[tuple[str, Role], MeteredModel] = {}
         self._limiters: dict[str, Limiter] = {}
         self._wishes: dict[str, list[Mapping[str, Any]]] = {}
+        self.queues: BatchQueues | None = None
+        """Where judges' calls wait for a batch; None: all calls are live."""
 
     def build(self, spec: str, role: Role) -> MeteredModel:
         """The metered model of a spec for a role.
@@ -92,7 +98,11 @@ class ModelHub:
 
     def judge(self, spec: str) -> MeteredJudge:
         """The pinned judge."""
-        return MeteredJudge(self.build(spec, Role.JUDGE), model_identity(spec, self._dirs))
+        model: MeteredModel | BatchModel = self.build(spec, Role.JUDGE)
+        if self.queues is not None:
+            parsed, _ = split_own(parse_spec(spec))
+            model = self.queues.model(parsed, self.build(spec, Role.JUDGE), self._meter)
+        return MeteredJudge(model, model_identity(spec, self._dirs))
 
     def user(self, spec: str) -> MeteredUser:
         """The simulated user."""
@@ -108,6 +118,8 @@ class ModelHub:
 
     async def close(self) -> None:
         """Close the providers' clients on the loop that they belong to; a client of the user's is theirs."""
+        if self.queues is not None:
+            await self.queues.close()
         for model in self._models.values():
             if not model.wire.spec.startswith("import:"):
                 await close_model(model.inner)
@@ -116,7 +128,7 @@ class ModelHub:
 class MeteredJudge:
     """A metered model that is asked one question at a time."""
 
-    def __init__(self, model: MeteredModel, fingerprint: str) -> None:
+    def __init__(self, model: MeteredModel | BatchModel, fingerprint: str) -> None:
         self._model, self._fingerprint = model, fingerprint
 
     @property
@@ -155,7 +167,7 @@ class MeteredUser:
         return await _text(self._model, system, list(messages))
 
 
-async def _text(model: MeteredModel, system: str, messages: list[Any]) -> str:
+async def _text(model: MeteredModel | BatchModel, system: str, messages: list[Any]) -> str:
     pieces: list[str] = []
     async for event in model.stream(messages, None, system):
         if isinstance(event, dict) and "contentBlockDelta" in event:

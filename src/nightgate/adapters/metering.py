@@ -35,7 +35,7 @@ _BILLED = frozenset({Outcome.OK, Outcome.UNKNOWN, Outcome.CUT, Outcome.TIMEOUT})
 
 
 @contextmanager
-def _waiting(scope: Scope) -> Iterator[None]:
+def waiting(scope: Scope) -> Iterator[None]:
     """Count the time inside as waiting, which no deadline counts."""
     if scope.waiting == 0:
         scope.waiting_since = time.monotonic()
@@ -208,7 +208,7 @@ class _MeteredCall:
         raise self.scope.fatal
 
     async def _wait(self, delay_s: float) -> None:
-        with _waiting(self.scope):
+        with waiting(self.scope):
             began = time.monotonic()
             await asyncio.sleep(delay_s)
             self.wait_s += time.monotonic() - began
@@ -219,7 +219,7 @@ class _MeteredCall:
         """One try, from admission to its ledger row."""
         began_wait = time.monotonic()
         async with contextlib.AsyncExitStack() as slot:
-            with _waiting(self.scope):
+            with waiting(self.scope):
                 await slot.enter_async_context(self.foresight.turn())
                 await slot.enter_async_context(self.limiter.slot())
             self.wait_s += time.monotonic() - began_wait

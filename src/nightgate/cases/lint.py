@@ -59,7 +59,6 @@ def _not_yet(suite: Suite) -> Iterator[str]:
     """Keys that are read and change nothing: silence would be taken for a promise."""
     unused = {
         "alerts": bool(suite.alerts),
-        "gate.judges: calibrated": suite.gate.judges == "calibrated",
         "gate.regression": suite.gate.regression is not None,
         "canary": any(case.canary for case in suite.cases),
         "quarantine": any(case.quarantine is not None for case in suite.cases),

@@ -192,6 +192,9 @@ def _sweep_command(commands: Any) -> None:
         "--evaluator", dest="evaluators", action="append", metavar="E", help="evaluator; may be repeated"
     )
     sweep.add_argument("--repeat", type=int, metavar="K", help="judge the same output K times")
+    sweep.add_argument(
+        "--batch", action="store_const", const=True, help="through the provider's batch queue, at its price"
+    )
     sweep.add_argument("--suite", metavar="PATH", help="the suite's folder, where it is not where it was")
     for name, what in (("case", "GLOB"), ("tag", "T"), ("layer", "L"), ("stage", "S")):
         sweep.add_argument(f"--{name}", action="append", metavar=what, help="as for run")
@@ -279,6 +282,12 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--concurrency", type=int, metavar="N", help="agent trials in flight (default 10)")
     how.add_argument("--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)")
     how.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
+    how.add_argument(
+        "--curtail",
+        action="store_const",
+        const=True,
+        help="leave out what cannot change the gate's verdict any more",
+    )
     money = parser.add_argument_group("money")
     money.add_argument("--budget-usd", metavar="X", help="hard cap; 0 calls no model at all")
     money.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")

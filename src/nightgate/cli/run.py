@@ -23,7 +23,7 @@ from nightgate.requests import DEFAULT_STORE, RunRequest
 _FIELDS = (
     "store", "live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "seed", "run_id",
     "resume", "reuse", "concurrency", "judge_concurrency", "spool", "budget_usd", "prices",
-    "allow_unpriced", "alerts",
+    "allow_unpriced", "alerts", "curtail",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from nightgate.errors import ExitCode, InputError
 from nightgate.requests import RunRequest
 
 _FIELDS = (
-    "store", "judges", "evaluators", "repeat", "case", "tag", "layer", "stage", "run_id", "resume",
+    "store", "judges", "evaluators", "repeat", "batch", "case", "tag", "layer", "stage", "run_id", "resume",
     "judge_concurrency", "spool", "budget_usd", "prices", "allow_unpriced",
 )  # fmt: skip
 

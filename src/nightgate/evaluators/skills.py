@@ -1,74 +1,26 @@
 """Skills loaded or not: SkillPolicy.
 
-Owns the reading of skill loads from the message log: which calls ask for a skill, and what became
-of each. A load counts when a call of a skill tool named the skill and was answered by a success
-that is no refusal. Knows nothing of whether the skill was followed, and nothing of files: a
+Owns the verdict on a trial's skill loads and the evidence beside it. A load counts when a call of a
+skill tool named the skill and brought its instructions, or the tool's word that it was loaded; what
+an answer says is read in ``loads``. Knows nothing of whether the skill was followed, and nothing of files: a
 SKILL.md read with a file tool is no load here.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, ClassVar
 
 from nightgate.cases import Case
 from nightgate.cases.expect import SkillsExpected
+from nightgate.evaluators.loads import SKILL_TOOLS, Outcome, outcome_of, skill_of
 from nightgate.evaluators.values import parsed
 from nightgate.scores import Score, Status
-from nightgate.trials import ToolCall, Trial
+from nightgate.trials import Trial
 
-_PLUGIN_TOOL = "skills"
-"""The tool of the SDK's AgentSkills plugin."""
-_SKILL_TOOLS = frozenset(
-    {_PLUGIN_TOOL, "skill", "Skill", "load_skill", "activate_skill", "invoke_skill", "use_skill"}
-)
-_SKILL_KEYS = ("skill_name", "skill", "name")
-_NAME = r"""(?:'[^']*'|"[^"]*"|[\w.-]+)"""
-_NOT_FOUND = re.compile(
-    rf"(?:error\s*:\s*skill_name\s+is\s+required|skill\s+{_NAME}\s+(?:was\s+|is\s+)?not\s+found"
-    r"|(?:unknown|unrecognized)\s+skill\b|no\s+such\s+skill\b)[ \t]*[:.]?[^\n]*",
-    re.IGNORECASE,
-)
-"""A refusal that calls itself a success: the SDK's tool answers so for a skill that it does not have."""
-_NO_BODY = re.compile(
-    rf"(?:(?:launching|loading|activating|loaded|activated)\s+skill"
-    rf"|skill\s+{_NAME}?[ \t]*(?:activated|loaded|launched))\b[^\n]*",
-    re.IGNORECASE,
-)
-"""An acknowledgement in one line is not the skill's instructions."""
-_BROKE = re.compile(r"\s*error\s*:", re.IGNORECASE)
-"""How the SDK begins the result of a tool that raised."""
-_REFUSED = re.compile(
-    r"cancel|refus|reject|\bden(?:y|ied)\b|\bdeclin|\bforbid|\bblocked\b"
-    r"|\bnot (?:allowed|permitted|granted|found)|unknown tool|\bno such\b|confirmation_failed|^guidance:",
-    re.IGNORECASE,
-)
-"""Words of hooks that cancel a call of some other tool, whose own errors look the same."""
 _SHOWN = 120
 """Characters of a tool's answer that a finding quotes."""
-
-
-class Outcome(StrEnum):
-    """What became of one call for a skill."""
-
-    LOADED = "loaded"
-    """The agent got the instructions: the only outcome whose following can be judged."""
-    NO_BODY = "no_body"
-    """Loaded, but there was nothing to follow."""
-    FAILED = "failed"
-    """The tool broke."""
-    REJECTED = "rejected"
-    """Not found, or cancelled by a rule or a person."""
-    NO_RESULT = "no_result"
-    """The log ends before the outcome: nobody knows."""
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the skill counts as loaded."""
-        return self in (Outcome.LOADED, Outcome.NO_BODY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +59,7 @@ class SkillPolicy:
     needs_trajectory: ClassVar[bool] = True
 
     def __init__(self, tools: str | tuple[str, ...] | list[str] = ()) -> None:
-        self._tools = frozenset([tools] if isinstance(tools, str) else tools) or _SKILL_TOOLS
+        self._tools = frozenset([tools] if isinstance(tools, str) else tools) or SKILL_TOOLS
 
     def evaluate(self, trial: Trial, case: Case) -> Score:
         """Judge the loads."""
@@ -137,29 +89,13 @@ class SkillPolicy:
     def invocations(self, trial: Trial) -> Iterator[Invocation]:
         """Every call that names a skill, in order, with what became of it."""
         for call in trial.tool_calls:
-            arguments: Any = parsed(call.arguments) if call.name in self._tools else None
-            if not isinstance(arguments, dict):
-                continue
-            named = (arguments.get(key) for key in _SKILL_KEYS)
-            skill = next((name for name in named if isinstance(name, str) and name), None)
+            skill = skill_of(call.name, parsed(call.arguments), self._tools)
             if skill is not None:
                 said = " ".join((call.result or "").split())
                 cut = said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
-                yield Invocation(skill=skill, outcome=_outcome(call, skill), said=cut)
-
-
-def _outcome(call: ToolCall, skill: str) -> Outcome:
-    if call.result is None:
-        return Outcome.NO_RESULT
-    text = call.result.strip()
-    if call.status == "error":
-        # The plugin's tool makes no errors of its own: what did not raise was cancelled by a hook.
-        cancelled = call.name == _PLUGIN_TOOL or _REFUSED.search(text)
-        return Outcome.REJECTED if cancelled and not _BROKE.match(text) else Outcome.FAILED
-    # The name may hold what the pattern does not expect, so the plugin's own words are looked for too.
-    if _NOT_FOUND.fullmatch(text) or text.startswith(f"Skill '{skill}' not found."):
-        return Outcome.REJECTED
-    return Outcome.NO_BODY if not text or _NO_BODY.fullmatch(text) else Outcome.LOADED
+                yield Invocation(
+                    skill=skill, outcome=outcome_of(call.name, skill, call.result, call.status), said=cut
+                )
 
 
 def _evidence(

@@ -1,15 +1,17 @@
-"""The calls of a turn, each with what came back.
+"""The calls of a turn, each with what came back, in the order in which they were asked for.
 
-Owns which call a tool span belongs to: the same call is told by the model's message, by the history
-of every later model call and by the span of the tool that ran.
+Owns what is known of a call: the same call is told by the model's message, by the history of every
+later model call and by the span of the tool that ran. Which of them belong together is found by
+``matching``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from nightgate.importers.chains import Item, Reading
+from nightgate.importers.matching import results_of, runs_of
 from nightgate.importers.records import RecordedCall
 from nightgate.importers.tools import Execution
 
@@ -28,56 +30,30 @@ def calls_of(
         executions: All tool spans of the trace, by start.
         reading: Gets what could not be told.
     """
-    free = list(executions)
-    for item in before:
-        if item.kind == "call":
-            _take(free, item)
-    found: list[_Found] = []
-    results = [item for item in turn if item.kind == "result"]
-    for item in (item for item in turn if item.kind == "call"):
-        ran = _take(free, item)
-        came = _take_result(results, item.call_id)
-        found.append((item.start, item.message, _call(item, came, ran)))
-    for ran in free:
-        if not ran.name:
+    earlier = [item for item in before if item.kind == "call"]
+    asked = [item for item in turn if item.kind == "call"]
+    ran, free = runs_of([*earlier, *asked], executions)
+    ran = ran[len(earlier) :]
+    came = results_of(asked, [item for item in turn if item.kind == "result"], ran)
+    found: list[_Found] = [
+        (item.start, item.message, _call(item, result, run))
+        for item, result, run in zip(asked, came, ran, strict=True)
+    ]
+    for run in free:
+        if not run.name:
             reading.note(
-                ran.where, f"a tool ran (call {ran.call_id or 'without an id'}), its name was not recorded"
+                run.where, f"a tool ran (call {run.call_id or 'without an id'}), its name was not recorded"
             )
             continue
-        alone = Item(kind="call", call_id=ran.call_id, name=ran.name, arguments=ran.arguments)
-        at = next((i for i, (start, _, _) in enumerate(found) if start > ran.start), len(found))
-        found.insert(at, (ran.start, (ran.where, 0), _call(alone, None, ran)))
+        alone = Item(kind="call", call_id=run.call_id, name=run.name, arguments=run.arguments)
+        at = next((i for i, (start, _, _) in enumerate(found) if start > run.start), len(found))
+        found.insert(at, (run.start, (run.where, 0), _call(alone, None, run)))
     for _, _, call in found:
         if call.arguments is None:
             reading.note(
                 f"call {call.call_id or call.name}", f"the arguments of {call.name} were not recorded"
             )
     return _in_steps(found, free)
-
-
-def _take(free: list[Execution], item: Item) -> Execution | None:
-    """The run of a call: by its id, else by name and arguments, else by name."""
-    tests: list[Callable[[Execution], bool]] = [
-        lambda ran: bool(item.call_id) and ran.call_id == item.call_id,
-        lambda ran: _loose(ran, item) and ran.arguments == item.arguments,
-        lambda ran: _loose(ran, item) and ran.arguments is None,
-    ]
-    for test in tests:
-        for index, ran in enumerate(free):
-            if test(ran):
-                return free.pop(index)
-    return None
-
-
-def _loose(ran: Execution, item: Item) -> bool:
-    return ran.name == item.name and not (ran.call_id and item.call_id)
-
-
-def _take_result(results: list[Item], call_id: str) -> Item | None:
-    for index, item in enumerate(results):
-        if item.call_id == call_id:
-            return results.pop(index)
-    return None
 
 
 def _call(item: Item, came: Item | None, ran: Execution | None) -> RecordedCall:

@@ -7,15 +7,14 @@ own, not that of an agent behind one of its tools. Knows no tool spans and no tu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nightgate.importers.messages import Message, talk_of
+from nightgate.importers.overlaps import Overlaps
 from nightgate.importers.records import Unread
 from nightgate.importers.spans import Span
-
-_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +36,11 @@ class Item:
     @property
     def key(self) -> tuple[str, str]:
         """What makes it the same thing in two spans."""
+        # A result's name does not count: not every span repeats it.
+        name = "" if self.kind == "result" else self.name
         if self.kind in ("call", "result") and self.call_id:
-            return self.kind, f"{self.call_id} {self.name}"
-        return self.kind, f"{self.name} {' '.join(self.text.split())} {self.arguments!r}"
+            return self.kind, f"{self.call_id} {name}"
+        return self.kind, f"{name} {' '.join(self.text.split())} {self.arguments!r}"
 
 
 @dataclass(slots=True)
@@ -58,11 +59,13 @@ class Reading:
 
     unread: list[Unread] = field(default_factory=list)
     redacted: bool = False
+    known: set[Unread] = field(default_factory=set)
 
-    def note(self, where: str, what: str) -> None:
+    def note(self, where: str, what: str, quote: str | None = None) -> None:
         """Tell something once."""
-        item = Unread(where=where, what=what)
-        if item not in self.unread:
+        item = Unread(where=where, what=what, quote=quote)
+        if item not in self.known:
+            self.known.add(item)
             self.unread.append(item)
 
 
@@ -97,25 +100,32 @@ def _tool_above(span: Span, by_id: Mapping[str, Span]) -> Span | None:
 def conversations(spans: Sequence[Span], reading: Reading) -> list[Chain]:
     """The conversations of spans that are sorted by start."""
     chains: list[Chain] = []
+    overlaps = Overlaps()
     for place, span in enumerate(spans):
         talk = talk_of(span)
         reading.redacted |= talk.redacted
         for odd in talk.odd:
             reading.note(span.where, odd)
         items = _items([*talk.inputs, *talk.outputs], span, reading)
-        if not items or any(_lay_over(chain, items, place) for chain in chains):
+        if not items:
             continue
-        if chains and not any(item.kind == "user" for item in items):
+        keys = [item.key for item in items]
+        found = overlaps.find(keys)
+        if found is None and chains and not any(item.kind == "user" for item in items):
             # A service that keeps the history itself is sent only what is new.
-            chains[-1].items += items
-            chains[-1].last = place
-        else:
+            found = len(chains) - 1, len(chains[-1].items)
+        if found is None:
+            overlaps.add(keys)
             chains.append(Chain(items, place, place))
-    return [
-        chain
-        for chain in chains
-        if not any(_within(chain.items, other.items) for other in chains if other is not chain)
-    ]
+            continue
+        number, begin = found
+        chain = chains[number]
+        shared = min(len(chain.items) - begin, len(items))
+        _fill(chain.items, begin, items[:shared])
+        chain.items += items[shared:]
+        chain.last = place
+        overlaps.extend(number, keys[shared:])
+    return [chains[number] for number in overlaps.outer()]
 
 
 def _items(messages: list[Message], span: Span, reading: Reading) -> list[Item]:
@@ -124,12 +134,18 @@ def _items(messages: list[Message], span: Span, reading: Reading) -> list[Item]:
         content, place = message.content, (span.span_id, number)
         if content.results:
             results = [
-                Item(kind="result", call_id=result.call_id, text=result.text or "", status=result.status)
+                Item(
+                    kind="result",
+                    call_id=result.call_id,
+                    name=result.name,
+                    text=result.text or "",
+                    status=result.status,
+                )
                 for result in content.results
             ]
             found += results
             if content.text:
-                reading.note(span.where, f"text beside tool results left out: {short(content.text)}")
+                reading.note(span.where, "text beside tool results left out:", quote=content.text)
             if not content.calls:
                 continue
         elif content.text and not content.calls and message.role in ("user", "assistant"):
@@ -163,19 +179,6 @@ def _sorted_results(items: list[Item]) -> list[Item]:
     return found + sorted(run, key=lambda result: result.call_id)
 
 
-def _lay_over(chain: Chain, items: list[Item], place: int) -> bool:
-    """Continue a conversation with what a later span repeats and adds; False if it is another one."""
-    have, want = [item.key for item in chain.items], [item.key for item in items]
-    for begin in range(len(have)):
-        shared = min(len(have) - begin, len(want))
-        if have[begin : begin + shared] == want[:shared]:
-            _fill(chain.items, begin, items[:shared])
-            chain.items += items[shared:]
-            chain.last = place
-            return True
-    return False
-
-
 def _fill(known: list[Item], begin: int, again: list[Item]) -> None:
     """Take what the first sight of an item lacked."""
     for offset, item in enumerate(again):
@@ -186,32 +189,22 @@ def _fill(known: list[Item], begin: int, again: list[Item]) -> None:
             known[begin + offset] = replace(old, text=item.text, status=item.status)
 
 
-def _within(items: list[Item], others: list[Item]) -> bool:
-    """Whether all of it is told by a longer conversation, with more in between."""
-    if len(items) >= len(others):
-        return False
-    rest: Iterator[tuple[str, str]] = iter(item.key for item in others)
-    return all(item.key in rest for item in items)
-
-
 def main_conversation(chains: Sequence[Chain], reading: Reading) -> list[Item]:
-    """The agent's own conversation: the last that does not lie within another's time."""
-    outer = [
-        chain
-        for chain in chains
-        if not any(other.first < chain.first and chain.last < other.last for other in chains)
-    ]
+    """The agent's own conversation: the last that does not lie within another's time.
+
+    Args:
+        chains: By the start of their first span.
+        reading: Gets those that are left out.
+    """
+    outer: list[Chain] = []
+    for chain in chains:
+        if all(chain.last >= other.last for other in outer[-1:]):
+            outer.append(chain)
     speaking = [chain for chain in outer if any(item.kind == "user" for item in chain.items)] or outer
     if not speaking:
         return []
     for chain in chains:
         if chain is not speaking[-1]:
             begins = next((item.text for item in chain.items if item.text), "")
-            reading.note("trace", f"another conversation left out; it begins with {short(begins)}")
+            reading.note("trace", "another conversation left out; it begins with", quote=begins)
     return speaking[-1].items
-
-
-def short(text: str) -> str:
-    """One line of a text, for messages."""
-    line = " ".join(text.split())
-    return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")

@@ -35,6 +35,8 @@ class Result:
     text: str | None
     """None where it was not recorded."""
     status: str | None
+    name: str = ""
+    """Of the tool, where the result tells it."""
 
 
 @dataclass(slots=True)
@@ -182,7 +184,7 @@ def _read_block(block: Mapping[str, Any], found: Content) -> None:
         value = next(
             (block[key] for key in ("response", "result", "content", "output") if key in block), None
         )
-        _result(found, found_id, value, _status(block))
+        _result(found, found_id, value, _status(block), block.get("name"))
     elif kind in _SILENT or any(key in _SILENT for key in block):
         return
     elif kind in (None, "text", "input_text", "output_text", "refusal"):
@@ -220,11 +222,11 @@ def _call(found: Content, call_id: Any, name: Any, arguments: Any) -> None:
     found.calls.append(Call(str(call_id or ""), name, arguments_of(arguments)))
 
 
-def _result(found: Content, call_id: Any, value: Any, status: str | None) -> None:
+def _result(found: Content, call_id: Any, value: Any, status: str | None, name: Any = None) -> None:
     text = result_text(value)
     if text is not None and status is None:
         status = "success"
-    found.results.append(Result(str(call_id or ""), text, status))
+    found.results.append(Result(str(call_id or ""), text, status, name if isinstance(name, str) else ""))
 
 
 def _status(block: Mapping[str, Any]) -> str | None:
@@ -240,4 +242,5 @@ def flat_results(message: Mapping[str, Any]) -> Iterator[Result]:
     value = next((message[key] for key in ("response", "result", "content") if key in message), None)
     text = result_text(value)
     status = _status(message) or ("success" if text is not None else None)
-    yield Result(str(call_id or ""), text, status)
+    name = message.get("name")
+    yield Result(str(call_id or ""), text, status, name if isinstance(name, str) else "")

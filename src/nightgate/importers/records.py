@@ -6,6 +6,7 @@ no file. Imports nothing heavy.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from nightgate.errors import ExitCode, NightgateError
 
 SCHEMA = 1
 """Of the JSON document."""
+_SHOWN = 80
 
 
 class NoContentError(NightgateError):
@@ -29,9 +31,22 @@ class Unread:
     where: str
     """Span, event, record or message that it stands in."""
     what: str
+    quote: str | None = None
+    """A text that ``what`` ends with, in full: it is shortened only after credentials were masked."""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        return f"{self.where}: {self.what}{'' if self.quote is None else f' {short(self.quote)}'}"
+
+
+def short(text: str) -> str:
+    """One line of a text, for messages."""
+    line = " ".join(text.split())
+    return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")
+
+
+def says_something(text: str) -> bool:
+    """Whether there is anything to see in a text: neither blanks nor invisible marks alone."""
+    return any(not char.isspace() and unicodedata.category(char) not in ("Cc", "Cf") for char in text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +68,18 @@ class RecordedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One user message of a conversation and what answered it."""
+
+    user: str
+    agent: str
+    calls: int
+    """Tool calls that were made in between."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """One turn: what came in, what was done, what came out."""
+    """One turn, or one whole conversation: what came in, what was done, what came out."""
 
     source: Mapping[str, Any]
     """Where it is from; ``kind`` and ``about`` are always there."""
@@ -65,8 +90,12 @@ class Recorded:
     offered: tuple[str, ...] = ()
     """Names of the tools that the agent had, where the source tells."""
     unread: tuple[Unread, ...] = ()
-    context: Mapping[str, Any] = field(default_factory=dict)
-    """The case's context, where it is known."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Conversations only: all of it, with ``input`` the first user message and ``calls`` those of all turns."""
+    context: Mapping[str, Any] | None = field(default_factory=dict)
+    """The case's context; None where nothing tells whether it has one."""
+    background: tuple[Any, ...] = field(default=(), repr=False)
+    """The rest of the recording: looked through for credentials, never written anywhere."""
     masked: int = 0
     """Texts in which something that looked like a credential was masked."""
 
@@ -91,6 +120,7 @@ class Recorded:
                 for call in self.calls
             ],
             "output": self.output,
+            "conversation": [{"user": exchange.user, "agent": exchange.agent} for exchange in self.exchanges],
             "unread": [str(item) for item in self.unread],
             "masked": self.masked,
             "draft": draft,

@@ -6,7 +6,7 @@ spans become a conversation is in ``chains``, which calls were made in ``calls``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nightgate.importers.calls import calls_of
@@ -16,11 +16,10 @@ from nightgate.importers.chains import (
     conversations,
     main_conversation,
     own_spans,
-    short,
 )
 from nightgate.importers.messages import talk_of
 from nightgate.importers.parts import loaded
-from nightgate.importers.records import Recorded
+from nightgate.importers.records import Recorded, says_something
 from nightgate.importers.spans import Span
 from nightgate.importers.tools import execution_of, is_execution
 
@@ -40,9 +39,9 @@ def last_turn(spans: Sequence[Span], source: Mapping[str, Any]) -> tuple[Recorde
     agents = [span for span in ordered if span.is_agent]
     talking = [span for span in ordered if not span.is_agent and not is_execution(span)]
     items = _conversation(talking, agents, reading)
-    if not any(item.kind == "user" for item in items):
-        return None, reading
     begin = _turn(items, reading)
+    if begin is None:
+        return None, reading
     turn = items[begin:]
     executions = [execution_of(span) for span in ordered if is_execution(span)]
     calls = calls_of(turn, items[:begin], executions, reading)
@@ -58,6 +57,7 @@ def last_turn(spans: Sequence[Span], source: Mapping[str, Any]) -> tuple[Recorde
             output=output,
             offered=_offered(ordered),
             unread=tuple(reading.unread),
+            background=tuple(part for span in spans for part in _raw(span)),
         ),
         reading,
     )
@@ -66,28 +66,49 @@ def last_turn(spans: Sequence[Span], source: Mapping[str, Any]) -> tuple[Recorde
 def _conversation(talking: Sequence[Span], agents: Sequence[Span], reading: Reading) -> list[Item]:
     """What was said, from the model calls where they tell it, else from the agent's own span."""
     spoken = main_conversation(conversations(talking, reading), reading)
-    if spoken and any(item.kind == "user" for item in spoken):
+    if spoken and any(_asks(item) for item in spoken):
         return spoken
     outside = main_conversation(conversations(agents, reading), reading)
     if not spoken:
         return outside
     # The model calls tell everything but what the user said.
-    return [*[item for item in outside if item.kind == "user"][-1:], *spoken]
+    return [*[item for item in outside if _asks(item)][-1:], *spoken]
 
 
-def _turn(items: Sequence[Item], reading: Reading) -> int:
-    """Where the last turn begins: the first user message after anything that is none."""
+def _asks(item: Item) -> bool:
+    return item.kind == "user" and says_something(item.text)
+
+
+def _turn(items: Sequence[Item], reading: Reading) -> int | None:
+    """Where the last turn begins: the first user message after anything that is none.
+
+    Returns:
+        Its place; None where no user said anything in that turn.
+    """
+    if not any(item.kind == "user" for item in items):
+        return None
     starts = [
         index
         for index, item in enumerate(items)
         if item.kind == "user" and (index == 0 or items[index - 1].kind != "user")
     ]
     for index in starts[:-1]:
-        reading.note("conversation", f"an earlier turn left out: {short(items[index].text)}")
-    for item in items[starts[-1] + 1 :]:
-        if item.kind == "user":
-            reading.note("conversation", f"a second user message left out: {short(item.text)}")
-    return starts[-1]
+        reading.note("conversation", "an earlier turn left out:", quote=items[index].text)
+    begin = next((index for index in range(starts[-1], len(items)) if _asks(items[index])), None)
+    if begin is None:
+        reading.note("conversation", "the user's last message is blank")
+        return None
+    for item in items[begin + 1 :]:
+        if _asks(item):
+            reading.note("conversation", "a second user message left out:", quote=item.text)
+    return begin
+
+
+def _raw(span: Span) -> Iterator[Any]:
+    """All that a span carries."""
+    yield span.attributes
+    for event in span.events:
+        yield from (event.data, event.body)
 
 
 def _answer(turn: Sequence[Item]) -> str | None:

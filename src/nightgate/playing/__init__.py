@@ -95,6 +95,19 @@ def _scope(plan: Plan, case: Case, trial: int, attempt: int) -> Scope:
     )
 
 
+def not_run(plan: Plan, planned: PlannedCase, case: Case, trial: int, attempt: int, why: str) -> Trial:
+    """The record of a trial that was not played."""
+    return Trial(
+        key=TrialKey(run_id=plan.run_id, suite=plan.suite, case_id=case.id, trial=trial),
+        ending=Ending.NOT_RUN,
+        case_hash=planned.case_hash,
+        agent_fingerprint=planned.agent_fingerprint,
+        input=case.first_message or "",
+        error=why,
+        attempt=attempt,
+    )
+
+
 async def _to_the_end(
     task: asyncio.Task[None], gathered: Play, scope: Scope, timeout_s: float
 ) -> tuple[Ending, str | None]:

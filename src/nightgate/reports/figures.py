@@ -143,6 +143,14 @@ def skill_outcomes(invocations: Mapping[str, Any]) -> str:
     return f" ({told})" if told else ""
 
 
+def curtailed(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What ``--curtail`` left out, where it left anything out."""
+    left = summary["curtailed"]
+    if left and left["cells"]:
+        saved = f", about ${left['saved_usd']:.4f} saved" if left["saved_usd"] is not None else ""
+        yield f"curtailed: {left['trials']} trials and {left['cells']} cells could change no verdict{saved}"
+
+
 def money(summary: Mapping[str, Any]) -> str:
     """What was spent, by role; an unknown price is said, and never 0."""
     cost, calls = summary["cost_usd"], summary["calls"]

@@ -13,6 +13,7 @@ from nightgate.reports.figures import (
     STOPPED,
     conversations,
     coverage,
+    curtailed,
     money,
     next_command,
     percent,
@@ -52,6 +53,7 @@ def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterato
     yield from _skills(summary["skills"])
     yield from conversations(summary)
     yield from (f"warning: {plain(warning)}" for warning in summary["warnings"][:_MOST_WARNINGS])
+    yield from curtailed(summary)
     yield f"cost: {money(summary)}"
     yield f"next: {next_command(summary, suite=suite, store=store)}"
 

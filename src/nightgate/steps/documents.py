@@ -14,6 +14,7 @@ from nightgate.gates import Decision, EvaluatorDecision
 from nightgate.plans import Plan
 from nightgate.steps.accounts import Account
 from nightgate.summaries import SUMMARY_SCHEMA, Hole, Summary, Tallies
+from nightgate.trials import Ending
 
 _NAMED = 5
 """Cases named beside a hole; the rows have them all."""
@@ -66,6 +67,7 @@ def document(
         "conversations": account.conversations.as_dict(plan),
         "flaky": summaries.flaky(tallies),
         "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},
+        "curtailed": _curtailed(plan, tallies, account),
         "cost_usd": account.ledger.cost_usd(),
         "tokens": account.ledger.tokens(),
         "calls": account.ledger.counts(),
@@ -74,6 +76,18 @@ def document(
         "findings": decision.findings(),
     }
     return Summary(body)
+
+
+def _curtailed(plan: Plan, tallies: Tallies, account: Account) -> dict[str, Any] | None:
+    """What was left out on purpose, and about what it would have cost; None without ``--curtail``."""
+    if not plan.curtail:
+        return None
+    trials = account.endings.get(Ending.NOT_RUN, 0)
+    played = sum(account.endings.values()) - trials
+    spent = account.ledger.cost_usd()["total"]
+    # As much for each trial as those that were played have cost; what single judgements saved is not in it.
+    saved = spent / played * trials if played and spent is not None else None
+    return {"trials": trials, "cells": tallies.total().curtailed, "saved_usd": saved}
 
 
 def _asked_for(plan: Plan) -> dict[str, Any]:

@@ -77,6 +77,7 @@ def make_plan(
     live: bool,
     now: datetime,
     warnings: Sequence[str] = (),
+    advisory: Sequence[str] = (),
 ) -> Plan:
     """The plan of a run; nothing is stored yet.
 
@@ -89,6 +90,7 @@ def make_plan(
         live: Whether ``when: live`` evaluators take part.
         now: The run's scheduled start.
         warnings: What probably was not meant.
+        advisory: Judge evaluators that may not gate.
     """
     started = now.astimezone(UTC)
     # Most cases share a fingerprint: each is digested once.
@@ -125,6 +127,8 @@ def make_plan(
         nightgate=VERSION,
         seed=request.seed,
         suite_path=request.suite,
+        advisory=tuple(name for name in advisory if any(name == e.name for e in planned)),
+        curtail=request.curtail,
         as_live=bool(request.live),
         warnings=tuple(redact_texts(list(warnings))),
         live=live,
@@ -216,6 +220,7 @@ def resumed(stored: Plan, request: RunRequest) -> RunRequest:
         user=request.user or stored.user,
         budget_usd=cap,
         allow_unpriced=request.allow_unpriced or stored.allow_unpriced,
+        curtail=stored.curtail,
         **filters,
     )
 

@@ -192,7 +192,7 @@ def sweep_plan(
     )
 
 
-_ASKED = ("judges", "evaluators", "repeat", "case", "tag", "layer", "stage")
+_ASKED = ("judges", "evaluators", "repeat", "batch", "case", "tag", "layer", "stage")
 
 
 def _plain(value: Any) -> Any:

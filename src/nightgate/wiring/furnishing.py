@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from nightgate.calibration import may_block
 from nightgate.calls import Call, CallStart, Role
 from nightgate.cases import Suite
 from nightgate.conversations.personas import PROMPT_VERSION
@@ -28,7 +29,7 @@ from nightgate.prices import Budget, PriceTable
 from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living
 from nightgate.requests import RunRequest
 from nightgate.runner import Done, size_executor
-from nightgate.steps import planning, probing, reusing
+from nightgate.steps import calibrating, planning, probing, reusing
 from nightgate.steps.collecting import collect
 from nightgate.steps.finishing import finish_run
 from nightgate.steps.listing import resolve
@@ -174,7 +175,21 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
         live=furniture.live,
         now=now,
         warnings=furniture.warnings,
+        advisory=await asyncio.to_thread(_advisory, furniture),
     )
+
+
+def _advisory(furniture: Furniture) -> list[str]:
+    """Judge evaluators that may not gate, where the suite lets only calibrated judges do so."""
+    if furniture.suite.gate.judges != "calibrated":
+        return []
+    judges = {
+        name: registered.facts.fingerprint
+        for name, registered in furniture.evaluators.items()
+        if registered.facts.kind == "judge"
+    }
+    document = calibrating.kept(furniture.store, furniture.suite.suite)
+    return sorted(set(judges) - may_block(document, judges))
 
 
 def _users(suite: Suite) -> dict[str, str]:

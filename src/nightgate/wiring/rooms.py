@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from nightgate.adapters.store import open_store
 from nightgate.cases import Suite, load_suite
+from nightgate.curtailment import Curtailment
 from nightgate.errors import DamagedError, InputError, MissingError, StoreError
 from nightgate.heap import settled_heap
 from nightgate.plans import Plan, Shard, cut
@@ -215,6 +216,7 @@ def _workshop(furniture: Furniture, plan: Plan, progress: Progress) -> Workshop:
         judge_slots=asyncio.Semaphore(request.judge_concurrency),
         concurrency=request.concurrency,
         judge_concurrency=request.judge_concurrency,
+        curtailment=Curtailment(plan) if plan.curtail else None,
         on_trial=progress.on_trial,
         on_cell=progress.on_cell,
     )

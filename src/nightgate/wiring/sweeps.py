@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nightgate.adapters.batch.records import awaits_batch
 from nightgate.adapters.store import open_store
 from nightgate.calls import Role
 from nightgate.cases import Suite, load_suite, select
@@ -32,6 +33,7 @@ from nightgate.steps.reading import load_plan
 from nightgate.steps.sweeping import Source
 from nightgate.steps.trials import StoredTrials
 from nightgate.trials import Trial
+from nightgate.wiring.batches import queue_up, widened
 from nightgate.wiring.furnishing import Furniture, Relay, models_of, open_recorder
 
 Judged = dict[str, tuple[Registered, PlannedEvaluator]]
@@ -68,7 +70,12 @@ def furnish_sweep(request: RunRequest, loaded: Suite, store: Store, source: Sour
     budget, relay = Budget(request.budget_nanousd(None)), Relay()
     size_executor(2 * (request.concurrency + request.judge_concurrency) + 8)
     meter, hub = models_of(request, suite, budget, prices, relay)
+    if request.batch:
+        queue_up(hub, store)
     judged = _judged(request, suite, names, hub)
+    if request.batch:
+        request = widened(request, (registered for registered, _ in judged.values()))
+        size_executor(2 * (request.concurrency + request.judge_concurrency) + 8)
     if budget.cap_nanousd and not request.allow_unpriced:
         _refuse_unpriced(judged, hub)
     furniture = Furniture(
@@ -163,7 +170,8 @@ async def go_on_with_sweep(
         refuse_living(stored.run_id, request.spool_folder)
     await asyncio.to_thread(bring_up, store, stored.run_id, request.spool_folder)
     found = await asyncio.to_thread(collect, store, stored.run_id, sweep=True)
-    furniture.meter.recall(await asyncio.to_thread(found.calls))
+    calls = await asyncio.to_thread(found.calls)
+    furniture.meter.recall(call for call in calls if not awaits_batch(call))
     epoch = await asyncio.to_thread(next_epoch, store, stored.run_id)
     await open_recorder(furniture, stored, epoch=epoch)
     return stored, _done(furniture, stored, set(found.cells))

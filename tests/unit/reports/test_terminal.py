@@ -38,7 +38,7 @@ def a_summary(**more: Any) -> dict[str, Any]:
         "trials": {"planned": 4, "completed": 4},
         "cells": {"planned": 4, "pass": 3, "fail": 1} | NO_HOLES,
         "evaluators": [an_evaluator()], "families": {}, "family_details": {}, "skills": None,
-        "conversations": None, "endings": {}, "flaky": [],
+        "conversations": None, "curtailed": None, "endings": {}, "flaky": [],
         "failures": [], "findings": [], "live": False,
         "filters": {}, "warnings": [], "cost_usd": COST, "budget_usd": None,
         "calls": {"total": 4, "retries": 0, "late": 0},

@@ -7,10 +7,9 @@ at the batch price; and what is held of the cap meanwhile. Knows no provider and
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TypedDict
 
 from nightgate.adapters.batch.records import Events, Lost, Record
 from nightgate.adapters.meter import Meter, Wire
@@ -25,21 +24,32 @@ _OUTPUT_TOKENS = 1024
 """Guess of an answer's length until one was seen."""
 
 
+class _Rates(TypedDict):
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal
+    cache_write: Decimal
+
+
 def batch_price(price: Price | None) -> Price | None:
     """What a record costs, of the list price: None stays unknown, and nothing stays nothing."""
     if price is None or price is FREE or price.batch_factor is None:
         return price
-    factor = price.batch_factor
     long = price.long
-    return replace(
-        price,
-        **_scaled(price, factor),
-        long=None if long is None else LongContext(above=long.above, **_scaled(long, factor)),
+    return Price(
+        **_scaled(price, price.batch_factor),
+        long=None if long is None else LongContext(above=long.above, **_scaled(long, price.batch_factor)),
+        source=price.batch_source,
     )
 
 
-def _scaled(rates: Any, factor: Decimal) -> dict[str, Decimal]:
-    return {kind: getattr(rates, kind) * factor for kind in ("input", "output", "cache_read", "cache_write")}
+def _scaled(rates: Price | LongContext, factor: Decimal) -> _Rates:
+    return {
+        "input": rates.input * factor,
+        "output": rates.output * factor,
+        "cache_read": rates.cache_read * factor,
+        "cache_write": rates.cache_write * factor,
+    }
 
 
 class Accounts:

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from nightgate.adapters.batch.accounts import Accounts
 from nightgate.adapters.batch.book import Job, JobBook
@@ -188,6 +188,7 @@ class Engine:
             for record in job.waiting.values():
                 if record.reservation is None:
                     self._accounts.hold(record)
+            for record in job.waiting.values():
                 self._accounts.sent(record)
             found = await self._submit_once(job)
         await asyncio.to_thread(self._book.submitted, job, found)
@@ -234,7 +235,7 @@ class Engine:
         job_id = job.job_id
 
         async def read() -> None:
-            async with contextlib.aclosing(self._service.results(job_id, standing)) as lines:  # type: ignore[type-var]
+            async with contextlib.aclosing(self._service.results(job_id, standing)) as lines:
                 async for line in lines:
                     found = self._service.read(line)
                     record = None if found is None else job.waiting.pop(found.record_id, None)
@@ -345,7 +346,7 @@ def cut(
 
 def _limits(theirs: Limits, settings: BatchSettings) -> Limits:
     most = theirs.maximum if settings.maximum is None else min(theirs.maximum, settings.maximum)
-    return Limits(minimum=max(1, settings.minimum), maximum=most, most_bytes=theirs.most_bytes)
+    return Limits(minimum=max(theirs.minimum, settings.minimum), maximum=most, most_bytes=theirs.most_bytes)
 
 
 def _settle(record: Record, events: Events | None) -> None:

@@ -5,7 +5,7 @@ Owns the seam. Knows no provider.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -75,7 +75,7 @@ class BatchService(Protocol):
     async def standing(self, job_id: str) -> Standing:
         """Look at a job."""
 
-    def results(self, job_id: str, standing: Standing) -> AsyncIterator[bytes]:
+    def results(self, job_id: str, standing: Standing) -> AsyncGenerator[bytes, None]:
         """The lines of its results, in whatever order."""
 
     def read(self, line: bytes) -> Found | None:

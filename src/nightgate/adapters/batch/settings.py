@@ -41,7 +41,7 @@ class BatchSettings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str] | None = None) -> BatchSettings:
-        """As ``NIGHTGATE_BATCH_POLL_S``, ``_QUIET_S``, ``_MIN``, ``_MAX``, ``_REST``, ``_S3``, ``_ROLE_ARN`` say.
+        """From ``NIGHTGATE_BATCH_`` POLL_S, QUIET_S, MIN, MAX, REST, S3 and ROLE_ARN.
 
         Raises:
             InputError: If one of them cannot be.
