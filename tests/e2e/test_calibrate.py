@@ -446,7 +446,7 @@ def test_only_a_calibrated_judge_gates_where_the_suite_says_so(tmp_path: Path) -
     again = nightgate("gate", "night-1", "--store", store)
 
     assert (before.code, calibrated.code, after.code) == (3, 0, 0)
-    assert "its judge is not calibrated" in before.json["findings"][0]["text"]
+    assert any("its judge is not calibrated" in finding["text"] for finding in before.json["findings"])
     assert [e["verdict"] for e in before.json["evaluators"]] == [None]
     assert [e["verdict"] for e in after.json["evaluators"]] == ["pass"]
     assert again.code == 3  # a stored run is decided as it was planned

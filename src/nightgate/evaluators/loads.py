@@ -80,17 +80,7 @@ def outcome_of(tool: str, skill: str, result: str | None, status: str | None) ->
 _MOST_CODE = 100_000
 """Characters of an answer that are read as JSON or Python: beyond, it is no error message."""
 _ERROR_KEYS = frozenset(
-    {
-        "error",
-        "errors",
-        "errormessage",
-        "errorcode",
-        "errortype",
-        "exception",
-        "iserror",
-        "failure",
-        "traceback",
-    }
+    {"error", "errors", "errormessage", "errorcode", "errortype", "exception", "iserror", "failure"}
 )
 _OK_KEYS = frozenset(["ok", "success", "successful", "succeeded", "found", "loaded"])
 _STATUS_KEYS = frozenset(["status", "statuscode", "state", "outcome", "code", "type", "result"])
@@ -208,21 +198,24 @@ _ACTS = (
     r"|import|parse|process|execute|run|connect|reach|download|recogni[sz]e|call)(?:d|ed|ing)?\b"
 )
 _NOT = r"(?:(?:is|are|was|were|has|have|does|do|did|could|can|would)(?: ?not|n't)|can't)"
-_THING = r"(?:skills?|skill_name|files?|resources?|tools?|instructions|director(?:y|ies)|path|@|'[^']*'|\"[^\"]*\")"
+_THING = (
+    r"(?:skills?|skill_name|files?|resources?|tools?|instructions|director(?:y|ies)|path|@|'[^']*'"
+    r"|\"[^\"]*\")"
+)
 _UNTIL = r"(?: [^\s:;,]+){0,4}?"
 _REFUSED = re.compile(
     rf"(?:error ?: ?)?skill_name is required\b|(?:[^\s:;,]+ )?not found{_STOP}|no such\b"
     r"|(?:unknown|unrecogni[sz]ed|invalid|unsupported|undefined|missing|no matching|no known) (?:skill|tool)"
-    rf"|(?:there (?:is|are|was) )?no (?:skill|file|resource|instruction)s?(?: (?:is |are |was |were )?(?:named"
-    rf"|called|with|found|available|match|for|by|in|at|@)|{_STOP})|there (?:is|are|was) no (?:such )?{_THING}"
+    rf"|(?:there (?:is|are|was) )?no (?:skill|file|resource|instruction)s?(?: (?:is |are |was |were )?"
+    rf"(?:named|called|with|found|available|match|for|by|in|at|@)|{_STOP})|there (?:is|are|was) no (?:such )?{_THING}"
     rf"|(?:access|permission|request|approval|authori[sz]ation)(?: (?:to|for|on){_UNTIL})?(?: (?:was|is))?"
     r" (?:denied|refused|rejected|forbidden|blocked|required|not (?:granted|allowed|permitted))\b"
     r"|(?:you (?:are |have |do )?|you're )?(?:not|no) (?:allowed|permitted|authori[sz]ed|permission|access)\b"
     r"|you (?:do not|don't|cannot|can't|may not) (?:have|access|use|load)\b"
     rf"|(?:unauthori[sz]ed|forbidden|denied|rejected|refused|blocked|cancell?ed|disallowed)(?:{_STOP}| by\b)"
     rf"|(?:(?:the|this|your|an?|requested|given|specified|named) )*{_THING}{_UNTIL}"
-    rf" ?(?:not found|{_NOT} (?:be(?:en)? |an? |@ )?(?:exist|available|known|valid|registered|installed|enabled"
-    rf"|allowed|permitted|supported|defined|accessible|configured|readable|present|{_ACTS})"
+    rf" ?(?:not found|{_NOT} (?:be(?:en)? |an? |@ )?(?:exist|available|known|valid|registered|installed"
+    rf"|enabled|allowed|permitted|supported|defined|accessible|configured|readable|present|{_ACTS})"
     r"|(?:is |are |was )?(?:unknown|unavailable|disabled|missing|restricted|forbidden|invalid|blocked|denied"
     r"|rejected|refused|cancell?ed|no longer (?:available|exists?)))\b",
     re.IGNORECASE,
@@ -240,9 +233,9 @@ _FAILED = re.compile(
     rf"|(?:i |we |it )?(?:could ?n[o']t|can ?n[o']t|could not|cannot|can't|did not|didn't) (?:be )?{_ACTS}"
     rf"|something went wrong\b|(?:timed out|timeout)(?:{_STOP}| after)|too many requests\b"
     rf"|(?:rate limit|quota)(?: was| is)? ?exceeded\b|(?:http(?:/[\d.]+)? ?)?[45]\d\d{_STOP}"
-    r"|(?:http(?:/[\d.]+)? )?[45]\d\d (?:client |server |internal )*(?:error|not found|forbidden|unauthorized|bad"
-    r"|service unavailable|gateway timeout|too many)\b"
-    r"|<?!?doctype html|html\b",
+    r"|(?:http(?:/[\d.]+)? )?[45]\d\d (?:client |server |internal )*(?:error|not found|forbidden|unauthorized"
+    r"|bad|service unavailable|gateway timeout|too many)\b"
+    r"|doctype html|html(?: \w+=|>)",
     re.IGNORECASE,
 )
 """How a failure begins."""
@@ -257,25 +250,27 @@ _ALARM = re.compile(
 )
 """How a whole log or page of an error begins."""
 _REST = re.compile(
-    r"\W*(?:available|valid|known|did you mean|try|use|please|check|choose|skills?\b|see|hint|note|[-*•]|\d+[.)])",
+    r"\W*(?:available|valid|known|did you mean|try|use|please|check|choose|skills?\b|see|hint|note"
+    r"|[-*•]|\d+[.)])",
     re.IGNORECASE,
 )
 """How the lines behind a refusal begin: a list of what there is."""
 _MOST_REST = 600
+_MARK_LINES = re.compile(r"(?:[^\w\n]*\n)+")
 
 
 def _of_text(text: str, skill: str) -> Outcome:
     text = text.strip()
     if _NO_BODY.fullmatch(text):
         return Outcome.FAILED if _GONE_WRONG.search(_plain(text, skill)) else Outcome.NO_BODY
+    if mere := _MARK_LINES.match(text):
+        text = text[mere.end() :]
     first, _, rest = text.partition("\n")
     line = _plain(first, skill)
     if not rest.strip():
         if _EMPTY.fullmatch(line.lower().rstrip(_ENDS)):
             return Outcome.FAILED
         return _of_line(line) or Outcome.LOADED
-    if not line:
-        return _of_text(rest, skill)
     if first.lstrip().startswith("#"):  # a heading, whatever it speaks of
         return Outcome.LOADED
     found = _of_line(line)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from nightgate.evaluators.loads import outcome_of, skill_of
 from nightgate.evaluators.values import parsed
 from nightgate.trials import Trial
 
@@ -86,7 +87,7 @@ def _spans(
     uses = sum("toolUse" in block for message in turn for block in message["content"])
     for index, (order, use, arguments, answer) in enumerate(islice(calls, uses)):
         text = tool_text(answer) if answer else ""
-        failed = answer is None or answer.get("status") == "error"
+        failed = answer is None or _failed(use, arguments, answer)
         call_id = use["toolUseId"]
         spans.append(
             ToolExecutionSpan(
@@ -138,7 +139,7 @@ def message_list(trial: Trial) -> list[dict[str, Any]]:
     if trial.system_prompt is not None:
         found.append({"role": "system", "content": [{"text": trial.system_prompt}]})
     calls = iter(enumerate(_calls(trial)))
-    waiting: dict[str, list[str]] = {}
+    waiting: dict[str, list[tuple[str, Mapping[str, Any], Any]]] = {}
     for message in trial.messages:
         content: list[dict[str, Any]] = []
         for block in message["content"]:
@@ -147,20 +148,34 @@ def message_list(trial: Trial) -> list[dict[str, Any]]:
             elif "toolUse" in block:
                 number, (_, use, arguments, _) = next(calls)
                 call_id = f"call-{number}"
-                waiting.setdefault(use["toolUseId"], []).append(call_id)
+                waiting.setdefault(use["toolUseId"], []).append((call_id, use, arguments))
                 sent = {"toolUseId": call_id, "name": use["name"], "input": _arguments(arguments)}
                 content.append({"toolUse": sent})
             elif "toolResult" in block and waiting.get(block["toolResult"]["toolUseId"]):
                 result = block["toolResult"]
+                call_id, use, arguments = waiting[result["toolUseId"]].pop(0)
                 answer = {
-                    "toolUseId": waiting[result["toolUseId"]].pop(0),
-                    "status": result.get("status", "success"),
+                    "toolUseId": call_id,
+                    "status": "error" if _failed(use, arguments, result) else "success",
                     "content": [{"text": tool_text(result)}],
                 }
                 content.append({"toolResult": answer})
         if content:
             found.append({"role": message["role"], "content": content})
     return found
+
+
+def _failed(use: Mapping[str, Any], arguments: Any, answer: Mapping[str, Any]) -> bool:
+    """Whether a call failed: also a load of a skill whose failure calls itself a success.
+
+    Their extractor knows the refusals of a few tools; the words of all others it takes for the skill's
+    instructions, and its evaluators would contradict ours on the same trial.
+    """
+    status = answer.get("status")
+    skill = skill_of(use["name"], parsed(arguments))
+    if status == "error" or skill is None:
+        return bool(status == "error")
+    return not outcome_of(use["name"], skill, tool_text(answer), status).loaded
 
 
 def exchanges(

@@ -59,6 +59,8 @@ class Reading:
 
     unread: list[Unread] = field(default_factory=list)
     redacted: bool = False
+    blank: bool = False
+    """Whether the user's message was recorded and says nothing."""
     known: set[Unread] = field(default_factory=set)
 
     def note(self, where: str, what: str, quote: str | None = None) -> None:

@@ -6,7 +6,7 @@ Owns which format a file is in, told by its content, and which trace of it is me
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from nightgate.errors import InputError
 from nightgate.importers import adot, otel
 from nightgate.importers.chains import Reading
 from nightgate.importers.files import read_values
+from nightgate.importers.masks import clean
 from nightgate.importers.records import NoContentError, Recorded, Unread
 from nightgate.importers.spans import Span
 from nightgate.importers.turns import last_turn
@@ -143,14 +144,7 @@ def read_trace(path: Path, trace_id: str | None = None) -> Recorded:
         if others
         else []
     )
-    return Recorded(
-        source=source,
-        input=recorded.input,
-        calls=recorded.calls,
-        output=recorded.output,
-        offered=recorded.offered,
-        unread=(*recorded.unread, *left, *file.unread),
-    )
+    return replace(recorded, unread=(*recorded.unread, *left, *file.unread))
 
 
 def _chosen(path: Path, traces: Mapping[str, Sequence[Span]], trace_id: str | None) -> str:
@@ -186,7 +180,12 @@ def _refuse_silent(
             f"{path}: {trace} has no gen_ai.* attribute or event, so it says nothing of a model's calls; "
             "nothing was written. Export the spans of the GenAI conventions"
         )
-    noticed = "".join(f"\n  {item}" for item in (*reading.unread, *file.unread)[:_LISTED])
+    noticed = clean("".join(f"\n  {item}" for item in (*reading.unread, *file.unread)[:_LISTED]))
+    if reading.blank:
+        raise NoContentError(
+            f"{path}: {trace}: the user's last message is blank, so no case can be made of it; nothing was "
+            f"written. Take a trace in which the user says something{noticed}"
+        )
     raise NoContentError(
         f"{path}: {trace} holds no text of a user, so no case can be made of it; nothing was written. "
         f"Message content was not captured: {_setting(file, spans, redacted=reading.redacted)}{noticed}"

@@ -96,7 +96,7 @@ def _turn(items: Sequence[Item], reading: Reading) -> int | None:
         reading.note("conversation", "an earlier turn left out:", quote=items[index].text)
     begin = next((index for index in range(starts[-1], len(items)) if _asks(items[index])), None)
     if begin is None:
-        reading.note("conversation", "the user's last message is blank")
+        reading.blank = True
         return None
     for item in items[begin + 1 :]:
         if _asks(item):
