@@ -373,3 +373,143 @@ def openai_batches(faults: Faults | None = None) -> Iterator[OpenAI]:
     with _serving(provider.route) as url:
         provider.url = url
         yield provider
+
+
+# --- Bedrock
+
+
+@dataclass
+class Bedrock(Provider):
+    """The control plane of model invocation jobs, and ``converse``; files are in a real S3 server.
+
+    Attributes:
+        s3: A boto3 client of that server.
+    """
+
+    s3: Any = None
+    url: str = ""
+
+    def spec(self, model: str = "acme.judge") -> str:
+        """A judge's spec."""
+        return f"bedrock:{model}?base_url={self.url}&region=us-east-1&streaming=false"
+
+    def route(self, method: str, path: str, query: dict[str, str], raw: bytes, headers: Any) -> Answer:
+        """One request."""
+        del headers
+        if path.endswith("/converse"):
+            with self.lock:
+                self.live += 1
+            return _json(conversed(json.loads(raw)))
+        if (method, path) == ("POST", "/model-invocation-job"):
+            return self._create(json.loads(raw))
+        if path == "/model-invocation-jobs":
+            found = [job for job in self.jobs if query.get("nameContains", "") in job["jobName"]]
+            return _json({"invocationJobSummaries": [self._shown(job) for job in found]})
+        if path.startswith("/model-invocation-job/"):
+            self.on("look")
+            return self._look(path.removeprefix("/model-invocation-job/"))
+        return _json({"message": f"no {path}"}, 404)
+
+    def _create(self, asked: JsonObject) -> Answer:
+        self.on("submit")
+        known = next((j for j in self.jobs if j["clientRequestToken"] == asked["clientRequestToken"]), None)
+        if known is not None:
+            return _json({"jobArn": known["jobArn"]})
+        lines = self._input(asked)
+        wrong = None
+        if len(lines) < MINIMUM:
+            wrong = f"The number of records must be at least {MINIMUM}"
+        if any("toolConfig" in line["modelInput"] for line in lines):
+            wrong = "toolConfig is not supported"
+        if asked.get("modelInvocationType") != "Converse":
+            wrong = "modelInput does not fit the invocation type"
+        if wrong is not None:
+            return _json({"message": wrong, "__type": "ValidationException"}, 400)
+        self.take({line["recordId"]: line["modelInput"] for line in lines})
+        with self.lock:
+            number = len(self.jobs)
+            arn = f"arn:aws:bedrock:us-east-1:123456789012:model-invocation-job/{number:012d}"
+            job = {"jobArn": arn, "status": "Submitted", "looks": 0, "number": number, **asked}
+            self.jobs.append(job)
+        self.on("submitted")
+        return _json({"jobArn": arn})
+
+    def _input(self, job: JsonObject) -> list[JsonObject]:
+        place = urlsplit(job["inputDataConfig"]["s3InputDataConfig"]["s3Uri"])
+        body = self.s3.get_object(Bucket=place.netloc, Key=place.path[1:])["Body"].read()
+        return [json.loads(line) for line in body.splitlines()]
+
+    def _look(self, arn: str) -> Answer:
+        job = next(job for job in self.jobs if job["jobArn"] == arn)
+        with self.lock:
+            job["looks"] += 1
+            over = job["looks"] > self.faults.looks and job["status"] in ("Submitted", "InProgress")
+        if over:
+            self._end(job)
+        elif job["status"] == "Submitted":
+            job["status"] = "InProgress"
+        return _json(self._shown(job))
+
+    def _end(self, job: JsonObject) -> None:
+        end = self.faults.ends.get(job["number"], "completed")
+        outputs: list[bytes] = []
+        for number, line in enumerate(self._input(job)):
+            if end in ("failed", "expired") or (end in ("partial", "stopped") and number % 2):
+                continue
+            fate = self.fate(line["recordId"], line["modelInput"])
+            if fate == "missing":
+                continue
+            if fate == "error":
+                outputs.append(_line({**line, "error": {"errorCode": 500, "errorMessage": "internal"}}))
+                continue
+            whole = _line({**line, "modelOutput": conversed(line["modelInput"])})
+            if fate == "malformed":
+                whole = (
+                    whole[: len(whole) // 2] if number % 2 else _line({**line, "modelOutput": {"output": {}}})
+                )
+            outputs.append(whole)
+        place = urlsplit(job["outputDataConfig"]["s3OutputDataConfig"]["s3Uri"])
+        folder = f"{place.path.strip('/')}/{job['jobArn'].rpartition('/')[2]}"
+        if outputs:
+            body = b"\n".join(shuffled(outputs)) + b"\n"
+            self.s3.put_object(Bucket=place.netloc, Key=f"{folder}/input.jsonl.out", Body=body)
+        self.s3.put_object(Bucket=place.netloc, Key=f"{folder}/manifest.json.out", Body=b"{}")
+        words = {"partial": "PartiallyCompleted"}
+        job["status"] = words.get(end, end.capitalize())
+        if end == "failed":
+            job["message"] = "the role cannot read the bucket"
+
+    def _shown(self, job: JsonObject) -> JsonObject:
+        shown = {name: value for name, value in job.items() if name not in ("looks", "number")}
+        return {**shown, "submitTime": "2026-11-29T00:00:00Z"}
+
+
+MINIMUM = 100
+"""Records of a Bedrock job."""
+
+
+def conversed(body: Mapping[str, Any]) -> JsonObject:
+    """A Converse response to a request, live or in a batch."""
+    prompt = json.dumps(body["messages"], sort_keys=True)
+    content: JsonObject
+    if "toolConfig" in body:
+        spec = body["toolConfig"]["tools"][0]["toolSpec"]
+        asked = filled(spec["inputSchema"]["json"], prompt)
+        content, stop = {"toolUse": {"toolUseId": "t1", "name": spec["name"], "input": asked}}, "tool_use"
+    elif "outputConfig" in body:
+        schema = json.loads(body["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"])
+        content, stop = {"text": json.dumps(filled(schema, prompt))}, "end_turn"
+    else:
+        content, stop = {"text": said(prompt)}, "end_turn"
+    usage = {"inputTokens": 1000, "outputTokens": 100, "totalTokens": 1100}
+    message = {"role": "assistant", "content": [content]}
+    return {"output": {"message": message}, "stopReason": stop, "usage": usage, "metrics": {"latencyMs": 7}}
+
+
+@contextlib.contextmanager
+def bedrock_batches(s3: Any, faults: Faults | None = None) -> Iterator[Bedrock]:
+    """Bedrock's stand-in, over a real S3 server."""
+    provider = Bedrock(faults=faults or Faults(), s3=s3)
+    with _serving(provider.route) as url:
+        provider.url = url
+        yield provider

@@ -51,8 +51,12 @@ class AgentUnderTest(Protocol):
     def tools(self) -> Sequence[Mapping[str, Any]] | None:
         """Name, description and input schema of each tool that the agent offers its model.
 
-        None when the target shows no agent: what it calls cannot be recorded either.
+        None when the target, or a part of it, shows no agent: what that calls cannot be recorded either.
         """
+
+    @property
+    def offered(self) -> Sequence[Mapping[str, Any]]:
+        """The same of what can be seen, also where parts are hidden: it defines the target."""
 
     @property
     def skills(self) -> Sequence[Mapping[str, str]]:

@@ -123,8 +123,8 @@ class Trial:
     """The log of all messages (role, content blocks), also those a window dropped later."""
     tool_calls: tuple[ToolCall, ...] = ()
     tools_offered: tuple[Mapping[str, Any], ...] | None = ()
-    """Name, description and input schema of each tool that the agent had; None when the target shows
-    no agent, so that nobody could record what it called."""
+    """Name, description and input schema of each tool that the agent had; None when the target, or a
+    part of it, shows no agent, so that nobody could record all that was called."""
     system_prompt: str | None = None
     final_state: Mapping[str, Any] | None = None
     """The target's state after the play; None when it offers none."""
@@ -153,5 +153,5 @@ class Trial:
 
     @property
     def recorded(self) -> bool:
-        """Whether there is a trajectory: without one, "no call was seen" says nothing about the agent."""
-        return bool(self.tool_calls) or (bool(self.messages) and self.tools_offered is not None)
+        """Whether all calls can be seen: where not, "no such call was seen" says nothing about the agent."""
+        return self.tools_offered is not None and bool(self.tool_calls or self.messages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from confirming import uncommented
 from servers import S3Server
-from shell import ROOT, SUPPORT, Ran, nightgate
+from shell import ROOT, SUPPORT, Ran, environment, nightgate
 
 TRACES = ROOT / "tests" / "data" / "traces"
 SAMPLE = TRACES / "otel_genai_spans.json"
@@ -134,7 +135,7 @@ def test_what_is_printed_is_the_draft_and_the_rest_goes_to_stderr() -> None:
 
     assert ran.code == 0
     assert ran.out.startswith("## Draft of a case")
-    assert "cases:\n  - id: what-s-the-weather-in-paris-and-london-" in ran.out
+    assert "cases:\n  - id: what-s-the-weather-in-paris-and-" in ran.out
     assert "##: replies:" in ran.out
     assert ran.err.splitlines() == [
         "read OTel GenAI spans",
@@ -175,7 +176,7 @@ def test_what_to_do_next_is_said(tmp_path: Path) -> None:
 
     out = nightgate("trace-to-case", SAMPLE, "--to", suite).out
 
-    assert f"wrote {suite}/drafts/what-s-the-weather-in-paris-and-london-" in out
+    assert f"wrote {suite}/drafts/what-s-the-weather-in-paris-and-" in out
     assert f"nightgate check {suite}" in out
     assert f"nightgate run {suite} --case what-s-the-weather" in out
 
@@ -193,6 +194,51 @@ def test_a_draft_that_somebody_worked_on_is_not_overwritten(tmp_path: Path) -> N
     assert ran.code == 1
     assert "another draft has this name" in ran.err
     assert draft.read_text().endswith("# mine\n")
+
+
+def test_a_full_disk_leaves_no_draft_and_the_next_try_works(tmp_path: Path) -> None:
+    """An empty draft once blocked every later try."""
+    suite = weather(tmp_path)
+    command = shlex.join(
+        [sys.executable, "-m", "nightgate.cli", "trace-to-case", str(SAMPLE), "--to", str(suite)]
+    )
+
+    # No file may grow beyond 512 or 1024 bytes: the case does not fit, the script may.
+    full = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1; {command}"],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+
+    assert full.returncode == 2, full.stderr
+    assert "cannot be written: File too large" in full.stderr
+    assert not (suite / "drafts").exists()
+    assert nightgate("trace-to-case", SAMPLE, "--to", suite).code == 0
+    passes(suite, confirm(suite), tmp_path)
+
+
+def test_the_line_that_keeps_a_case_from_gating_is_named(tmp_path: Path) -> None:
+    """A run of the new case alone is inconclusive, and the draft says why before anyone wonders."""
+    suite = weather(tmp_path)
+
+    out = nightgate("trace-to-case", SAMPLE, "--to", suite).out
+    name = confirm(suite)
+    run = ("run", suite, "--case", name, "--model", f"scripted:{name}", "--store", tmp_path / "s")
+
+    assert "drop the line `stage: capability` once the case should gate" in out
+    assert nightgate(*run).code == 3
+    case = suite / f"{name}.yaml"
+    case.write_text(case.read_text().replace("    stage: capability\n", ""))
+    assert nightgate(*run).code == 0
+
+
+def test_help_names_the_exit_codes() -> None:
+    """Scripts tell a name that is taken from wrong input."""
+    assert "1 refused: another draft has the name" in " ".join(
+        nightgate("trace-to-case", "--help").out.split()
+    )
 
 
 def test_an_id_that_the_suite_has_is_refused(tmp_path: Path) -> None:
@@ -224,6 +270,42 @@ def test_the_fault_of_a_failed_trial_is_in_the_draft(store: Path) -> None:
     assert ran.code == 0, ran.err
     assert [call["name"] for call in ran.json["tool_calls"]] == ["get_case", "resolve_case"]
     assert ran.json["source"]["case_id"] == "no-resolve-unconfirmed"
+
+
+def test_a_trial_that_never_worked_is_refused_and_another_is_named(tmp_path: Path) -> None:
+    """Its draft would expect that nothing is called and nothing is said."""
+    suite = weather(tmp_path)
+    (suite / "cases.yaml").write_text("cases: [{id: a, input: Hi, expect: {answer: {contains: [x]}}}]\n")
+    script = "replies: {a: {trials: [[{raise: auth}], [{say: x}]]}, b: [{raise: auth}]}\n"
+    (suite / "scripts" / "none.yaml").write_text(script)
+    store = tmp_path / "s"
+    assert nightgate("run", suite, "--trials", "2", "--store", store).code == 3
+
+    broken = committed("--case", "a", "--to", suite, store=store)
+    other = committed("--case", "a", "--trial", "1", store=store)
+
+    assert broken.code == 1
+    assert "it ended as infra_error" in broken.err
+    assert "take --trial 1, which completed" in broken.err
+    assert not (suite / "drafts").exists()
+    assert other.code == 0, other.err
+    assert "has a context" not in other.out
+
+
+def test_a_stored_conversation_becomes_a_persona(tmp_path: Path) -> None:
+    """Its last message alone is no question that one could ask again."""
+    store = tmp_path / "s"
+    case = "move-by-number-en"
+    assert nightgate("run", ROOT / "cases" / "appointments", "--case", case, "--store", store).code == 0
+    suite = Path(shutil.copytree(ROOT / "cases" / "appointments", tmp_path / "appointments"))
+
+    ran = committed("--case", case, "--to", suite, store=store)
+    assert ran.code == 0, ran.err
+    name = confirm(suite)
+
+    assert "give the persona its goal and its success" in ran.out
+    assert "\n    persona:\n      goal: " in (suite / f"{name}.yaml").read_text()
+    assert nightgate("check", suite).code == 0
 
 
 @pytest.mark.parametrize(
@@ -331,6 +413,40 @@ def test_a_key_in_a_trace_reaches_neither_draft_nor_terminal(tmp_path: Path) -> 
     written = "".join(path.read_text() for path in (suite / "drafts").iterdir())
     assert key not in ran.out + ran.err + written
     assert "Paris [redacted]" in written
+
+
+def test_a_password_is_masked_wherever_it_stands(tmp_path: Path) -> None:
+    """Its name stands beside it in the arguments only; the question makes the id and the file's name."""
+    secret = "hunter2hunter2"
+    text = SAMPLE.read_text().replace("Paris", secret).replace('\\"location\\"', '\\"password\\"')
+    assert secret in text
+    spans = tmp_path / "spans.json"
+    spans.write_text(text)
+    suite = weather(tmp_path)
+
+    for more in ([], ["--case", f"about-{secret}"]):
+        ran = nightgate("trace-to-case", spans, "--to", suite, "--json", "-", *more)
+
+        assert ran.code == 0, ran.err
+        written = "".join(path.name + path.read_text() for path in (suite / "drafts").iterdir())
+        assert secret not in ran.out + ran.err + written
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u2028"])
+def test_a_blank_question_writes_nothing(tmp_path: Path, blank: str) -> None:
+    """Exit 3: the draft could never be loaded."""
+    asked = "What's the weather in Paris and London?"
+    text = SAMPLE.read_text().replace(asked, blank)
+    spans = tmp_path / "spans.json"
+    spans.write_text(text)
+    suite = weather(tmp_path)
+
+    ran = nightgate("trace-to-case", spans, "--to", suite)
+
+    assert asked not in text
+    assert ran.code == 3
+    assert "the user's last message is blank" in ran.err
+    assert not (suite / "drafts").exists()
 
 
 def test_reading_spans_is_light() -> None:

@@ -131,9 +131,19 @@ def test_a_missing_trajectory_leaves_the_answer_to_be_judged() -> None:
     assert unjudged(a_trial("fine", tools_offered=None), a_planned("AnswerPolicy"), a_case()) is None
 
 
-def test_what_was_called_can_be_judged_whoever_recorded_it() -> None:
-    """Calls are a trajectory."""
+def test_some_calls_seen_are_no_trajectory_where_others_are_hidden() -> None:
+    """A part that shows no agent may have called what is forbidden: what was seen of the rest is no pass."""
     trial = a_trial("fine", a_call("search"), tools_offered=None)
+
+    score = unjudged(trial, a_planned("ToolPolicy"), a_case(), reads_trajectory=True)
+
+    assert score is not None
+    assert (score.status, score.blame) == (Status.ERROR, Blame.EVALUATOR)
+
+
+def test_calls_that_were_all_seen_can_be_judged() -> None:
+    """Also where no message was kept beside them."""
+    trial = a_trial("fine", a_call("search"), messages=())
 
     assert unjudged(trial, a_planned("ToolPolicy"), a_case(), reads_trajectory=True) is None
 

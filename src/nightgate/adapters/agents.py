@@ -119,9 +119,15 @@ class StrandsTarget:
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]] | None:
-        """Name, description and input schema of each tool, by name; None when no agent can be seen."""
-        if not self._agents:
-            return None
+        """Name, description and input schema of each tool, by name; None when a part shows no agent.
+
+        One node that cannot be looked into may have called anything: what the others called is not all.
+        """
+        return None if _hidden(self._target.agent) else self.offered
+
+    @property
+    def offered(self) -> Sequence[Mapping[str, Any]]:
+        """The tools of the agents that can be seen: they define the target, also where it hides others."""
         specs = [spec for agent in self._agents for spec in agent.tool_registry.get_all_tool_specs()]
         return tuple(sorted(specs, key=lambda spec: spec["name"]))
 
@@ -212,6 +218,15 @@ def _agents_of(target: Any) -> list[Agent]:
     nodes = getattr(target, "nodes", None)
     parts = [getattr(node, "executor", node) for node in nodes.values()] if isinstance(nodes, Mapping) else []
     return [agent for part in parts for agent in _agents_of(part)]
+
+
+def _hidden(target: Any) -> bool:
+    """Whether some part of a target, at any depth, is no agent and has no nodes to look into."""
+    if isinstance(target, Agent):
+        return False
+    nodes = getattr(target, "nodes", None)
+    parts = [getattr(node, "executor", node) for node in nodes.values()] if isinstance(nodes, Mapping) else []
+    return not parts or any(_hidden(part) for part in parts)
 
 
 def _skills_of(agent: Agent) -> list[dict[str, str]]:

@@ -221,6 +221,10 @@ def _starting_commands(commands: Any) -> None:
     init.add_argument("folder", metavar="DIR", help="the new suite's folder, such as cases/my-agent")
 
     trace = _command(commands, "trace-to-case", "make a draft case from a stored trial or a recorded trace")
+    trace.epilog = (
+        "exit codes: 0 draft made; 1 refused: another draft has the name, or the trial never worked; "
+        "2 wrong input; 3 the recording does not say what was said"
+    )
     trace.add_argument("source", metavar="RUN|FILE", help="run id, latest, latest:SUITE, or a file of spans")
     trace.add_argument("--case", metavar="ID", help="of a run: the case; of a file: the draft's id")
     trace.add_argument("--trial", type=int, metavar="N", help="of a run: the trial, from 0 (default 0)")

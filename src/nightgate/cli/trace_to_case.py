@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING
 
 from nightgate.cli.output import check_writable, people, write_json
 from nightgate.cli.stores import store_of
-from nightgate.errors import ExitCode, InputError, NightgateError
+from nightgate.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
-    from nightgate.cases import Suite
+    from nightgate.cases import Case, Suite
     from nightgate.importers.drafts import Draft
     from nightgate.importers.proposals import Surroundings
     from nightgate.importers.records import Recorded
     from nightgate.ports import Store
+    from nightgate.trials import Trial
 
 DRAFTS = "drafts"
 """Folder of a suite that the loader does not read."""
 _RUN = re.compile(r"[0-9a-z-]{1,64}|(?:latest|baseline)(?::.*)?")
-
-
-class DraftExistsError(NightgateError):
-    """Another draft has the name; somebody may have worked on it."""
-
-    exit_code = ExitCode.FAILED
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,19 +36,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     from nightgate.importers.drafts import draft_of
-    from nightgate.importers.masks import masked
+    from nightgate.importers.masks import Mask
 
     check_writable(args.json)
     suite = _suite(args.to) if args.to else None
     recorded, case_id = _recorded(args, suite)
-    recorded = masked(recorded)
+    mask = Mask(recorded)
+    recorded = mask.recorded
     around = _surroundings(suite)
-    draft = draft_of(recorded, case_id=case_id, around=around)
+    draft = draft_of(recorded, case_id=mask.text(case_id) if case_id else None, around=around)
     if draft.case_id in around.taken:
         raise InputError(f"{args.to}: the suite has a case {draft.case_id!r} already{_rename(args)}")
     _tell(recorded)
     if args.to:
-        for line in _write(draft, Path(args.to)):
+        for line in _write(draft, Path(args.to), conversation=bool(recorded.exchanges)):
             print(line, file=people(args.json))
     elif args.json != "-":
         print(draft.whole, end="")
@@ -81,16 +77,34 @@ def _recorded(args: argparse.Namespace, suite: Suite | None) -> tuple[Recorded, 
 
 
 def _of_run(store: Store, args: argparse.Namespace, suite: Suite | None) -> Recorded:
-    from nightgate.importers.stored import recorded_trial, with_context
+    from nightgate.importers.stored import UselessTrialError, nothing_learnt, recorded_trial, with_context
     from nightgate.steps.listing import resolve
-    from nightgate.steps.trials import stored_trial
+    from nightgate.steps.trials import completed_trials, stored_trial
 
-    trial, complete = stored_trial(store, resolve(store, args.source), args.case, args.trial or 0)
+    run_id = resolve(store, args.source)
+    trial, complete = stored_trial(store, run_id, args.case, args.trial or 0)
+    why = nothing_learnt(trial)
+    if why is not None:
+        raise UselessTrialError(trial, why, completed_trials(store, run_id, trial.key.case_id))
     recorded = recorded_trial(trial, store=store.uri, complete=complete)
-    if suite is None or suite.suite != trial.key.suite:
-        return recorded
-    case = next((case for case in suite.cases if case.id == trial.key.case_id), None)
+    case = _case(store, trial, suite)
     return recorded if case is None else with_context(recorded, case.context)
+
+
+def _case(store: Store, trial: Trial, suite: Suite | None) -> Case | None:
+    """The case that was played, from the suite that the draft is for, else from the run's own."""
+    from nightgate.cases import load_suite
+    from nightgate.steps.reading import load_plan
+
+    if suite is None or suite.suite != trial.key.suite:
+        path = load_plan(store, trial.key.run_id).suite_path
+        try:
+            suite = load_suite(path) if path else None
+        except InputError:
+            return None  # it was moved or is being worked on
+        if suite is None or suite.suite != trial.key.suite:
+            return None
+    return next((case for case in suite.cases if case.id == trial.key.case_id), None)
 
 
 def _rename(args: argparse.Namespace) -> str:
@@ -135,34 +149,29 @@ def _tell(recorded: Recorded) -> None:
         print(plain(line, 400), file=sys.stderr)
 
 
-def _write(draft: Draft, suite: Path) -> list[str]:
+def _write(draft: Draft, suite: Path, *, conversation: bool) -> list[str]:
     """Write the draft and its script; refuse to touch a draft that is there."""
+    from nightgate.importers.saving import save
+
     folder = (suite.parent if suite.is_file() else suite) / DRAFTS
     files = {folder / f"{draft.name}.yaml": draft.case, folder / f"{draft.name}.script.yaml": draft.script}
-    for path, text in files.items():
-        if path.exists() and path.read_text(encoding="utf-8") != text:
-            raise DraftExistsError(
-                f"{path}: another draft has this name; move it, or name a case with --case"
-            )
-    try:
-        folder.mkdir(exist_ok=True)
-        for path, text in files.items():
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    save(files)
     case, script = files
     home = folder.parent
     played = home / "scripts" / f"{draft.name}.yaml"
     model = f"scripted:{draft.name}"
+    persona = ", give the persona its goal and its success" if conversation else ""
     return [
         f"wrote {case}",
         f"wrote {script}",
         "next:",
-        f"  1. open {case}: say why the case matters, uncomment what must hold, delete the rest",
+        f"  1. open {case}: say why the case matters, uncomment what must hold{persona}, delete the rest",
         f"  2. {_shell('mv', case, home / case.name)}",
         f"  3. {_shell('mv', script, played)}   (or copy its reply into another script)",
         f"  4. {_shell('nightgate', 'check', home)}",
         f"  5. {_shell('nightgate', 'run', home, '--case', draft.case_id, '--model', model)}",
+        "  6. drop the line `stage: capability` once the case should gate; until then a run of it alone ends",
+        "     inconclusive (exit 3): nothing gates",
     ]
 
 

@@ -3,7 +3,7 @@
 Owns the prompt (ours, versioned), the closed answer set and the reading of the reply. The judge
 sees four things: the user's query, the data that the tools returned, the final answer and one
 criterion. What the agent wrote is fenced as data, and an object that stands in that data is never
-taken for the judge's own, so a planted verdict stays data. Knows no provider.
+taken for the judge's own, however it is spelt, so a planted verdict stays data. Knows no provider.
 """
 
 from __future__ import annotations
@@ -104,11 +104,14 @@ def _expected(criterion: str) -> str:
 
 def render(trial: Trial, criterion: str) -> str:
     """The four blocks."""
-    nothing = "(no tool was called)" if trial.recorded else "(the calls of this assistant are not recorded)"
+    data = tool_data(trial.tool_calls)
+    if not trial.recorded:
+        unseen = f"(the {'other ' if data else ''}calls of this assistant are not recorded)"
+        data = f"{data}\n{unseen}" if data else unseen
     return fence(
         {
             "QUERY": trial.input,
-            "TOOL_DATA": tool_data(trial.tool_calls) or nothing,
+            "TOOL_DATA": data or "(no tool was called)",
             "ANSWER": trial.output,
             "CRITERION": criterion,
         }
@@ -118,12 +121,13 @@ def render(trial: Trial, criterion: str) -> str:
 def read_reply(raw: str, *, shown: str = "") -> tuple[str | None, str, str]:
     """Verdict, reason and problem of a judge's reply.
 
-    Fences, comments and lines around the object are forgiven, and so are the verdict's case and
-    separators (``Cannot-tell``); a missing, unknown, doubled or copied verdict is not.
+    Fences, comments, words before the object and a remark behind it are forgiven, and so are the
+    verdict's case and separators (``Cannot-tell``); a missing, unknown, doubled or copied verdict is not.
 
     Args:
         raw: The reply.
-        shown: What the judge was shown: an object that is word for word in there is a quotation.
+        shown: What the judge was shown: an object that says what one in there says is a quotation, in
+            whatever spelling, and so is a verdict from there without a reason of the judge's own.
 
     Returns:
         (verdict, reason, "") or (None, "", what is wrong).

@@ -1,8 +1,9 @@
 """Whether a text is in a language: yes, no, or cannot tell.
 
-Owns what is left out before a text is looked at (code, addresses, quotations, names), the two looks
-of the detector and what is sure enough. A wrong verdict would be a false failure or a false pass, so
-doubt is None. Knows no case and no status.
+Owns what is left out before a text is looked at (code, addresses, quotations, names; lists, tables and
+headings where something else is said), the looks of the detector and what is sure enough. A wrong
+verdict would be a false failure or a false pass, so doubt is None, and so is a text in two languages.
+Knows no case and no status.
 """
 
 from __future__ import annotations
@@ -33,6 +34,30 @@ _SILENT = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|\w+://[!-~]+|\[[^\]\s]*\]", re.D
 """Code, addresses and citations speak no language and tip short answers over."""
 _QUOTED = re.compile(r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|„[^“”\n]{1,200}[“”]|«[^»\n]{1,200}»")
 """A title keeps its own language."""
+_LISTED = re.compile(
+    r"\s*(?:[-*+•‣◦▪●○·–—]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|#{1,6}\s|>|\||(\*\*|__).+\1[\s:.]*$)"
+    r"|[^|.!?:。！？]*\s\|\s|[^\t]*\t[^\t]+\t"
+)
+"""Items of lists, rows of tables, headings, quoted lines: titles stand there, mostly without quotes."""
+_SENTENCE_END = re.compile(r"(?<=[.!?…:])\s+|(?<=[。！？：])|\n+")
+_FOREIGN = 40
+"""Letters from which a sentence is told from one in a related language; fewer do for any other."""
+_MOST_SENTENCES = 40
+_MOST_SEARCHED = 8_000
+"""Characters that are searched for parts in two languages."""
+_SMALL_WORDS = 3
+"""Different small words of the wanted language that a text in another one does not hold by accident."""
+_PART_LETTERS, _PART_WORDS = 8, 2
+"""The least that is taken for a part of a text in a language of its own."""
+_RELATIVES = (
+    frozenset({"es", "pt", "ca", "it", "fr", "ro", "la"}),
+    frozenset({"da", "nb", "nn", "sv", "is"}),
+    frozenset({"ru", "uk", "be", "bg", "mk", "sr"}),
+    frozenset({"cs", "sk", "pl", "sl", "hr", "bs"}),
+    frozenset({"nl", "af"}),
+    frozenset({"id", "ms"}),
+)
+"""Languages so close that a few words of one read like the other."""
 _AROUND = "\"'“”„«»‘’()[]{}*_.,;:!?¿¡…-–—"
 _NORWEGIAN = {"no": "nb"}
 """``no`` is both forms of Norwegian; the detector knows it by the commoner one."""
@@ -83,12 +108,27 @@ def speaks(text: str, language: str) -> tuple[bool | None, str]:
     """
     code = language.replace("_", "-").split("-")[0].lower()
     code = _NORWEGIAN.get(code, code)
-    spoken = own_words(text)
+    prose = _prose(text)
+    around = _letters(own_words(prose))
+    spoken = own_words(prose if around >= _MIN_LETTERS else text)
     letters = _letters(spoken)
     if letters < _MIN_LETTERS:
         return None, f"{letters} letters are too few to tell a language"
     if code not in _languages():
         return None, f"the language check does not know {language!r}"
+    verdict, note, other = _verdict(spoken, code)
+    if verdict is False and around < _MIN_LETTERS and _letters(prose):
+        return None, f"only a list or a table is in {other}, what is said around it is too short to tell"
+    if verdict is False and _partly(prose, spoken, code, other):
+        return None, f"the answer is in {other} and partly in {code}: cannot tell"
+    if verdict is True and (foreign := _sentence(prose, code, wanted=False, least=_FEW)):
+        return None, f"the answer is in {code} and partly in {foreign}: cannot tell"
+    return verdict, note
+
+
+def _verdict(spoken: str, code: str) -> tuple[bool | None, str, str]:
+    """Verdict and reason of a text as a whole, and the likeliest other language."""
+    letters = _letters(spoken)
     shares = _shares(spoken, code)
     mine = shares.get(code, 0.0)
     other, theirs = max(
@@ -100,15 +140,74 @@ def speaks(text: str, language: str) -> tuple[bool | None, str]:
     few, leads = letters < _FEW, _leads(spoken, code)
     trails = min(leads.values(), default=0)
     if between >= _APART and trails > (-1 if few else -_WORDS_APART):
-        return True, f"the answer is in {code} ({mine:.0%} sure)"
+        return True, f"the answer is in {code} ({mine:.0%} sure)", other
     if between <= (_FAR_APART if few else 1 - _APART) and leads.get(other, 0) < _WORDS_APART:
-        return False, f"the answer is in {other} ({theirs:.0%} sure), want {code}"
+        return False, f"the answer is in {other} ({theirs:.0%} sure), want {code}", other
     if between < _APART and leads.get(other, 0) >= _WORDS_APART and trails >= 0:
-        return True, f"the answer is in {code}, by its small words"
+        return True, f"the answer is in {code}, by its small words", other
     if between < _APART and leads.get(other, 0) <= -_WORDS_APART:
-        return False, f"the answer is in {other}, by its small words, want {code}"
+        return False, f"the answer is in {other}, by its small words, want {code}", other
     likely = other if between < _APART else min(leads, key=lambda rival: leads[rival])
-    return None, f"the answer may be in {likely} or in {code}: cannot tell"
+    return None, f"the answer may be in {likely} or in {code}: cannot tell", other
+
+
+def _prose(text: str) -> str:
+    """The lines of a text that are no items, rows or headings; lines set in below an item belong to it."""
+    lines: list[str] = []
+    listed = False
+    for line in _SILENT.sub(" ", text).splitlines():
+        listed = bool(_LISTED.match(line)) or (listed and (line.startswith(("  ", "\t")) or not line.strip()))
+        if not listed:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _partly(prose: str, spoken: str, code: str, other: str) -> bool:
+    """Whether a part of a text in ``other`` is in ``code``: a sentence around a title, or before another."""
+    if _sentence(prose, code, wanted=True, least=_MIN_LETTERS):
+        return True
+    if _related(code, other):
+        return False  # the detector takes half a sentence of the one for the other
+    small = _WORDS.get(code, frozenset()) - _WORDS.get(other, frozenset())
+    if (
+        other in _WORDS
+        and len({word.strip(_AROUND).lower() for word in spoken.split()} & small) >= _SMALL_WORDS
+    ):
+        return True
+    spoken = spoken[:_MOST_SEARCHED]
+    for part in _exact(frozenset({code, other})).detect_multiple_languages_of(spoken):
+        text = spoken[part.start_index : part.end_index]
+        if _code(part.language) != code or part.word_count < _PART_WORDS or _letters(text) < _PART_LETTERS:
+            continue
+        shares = _shares(text, code)
+        if shares.get(code, 0.0) >= _APART * max(shares.values()):
+            return True
+    return False
+
+
+def _related(code: str, other: str) -> bool:
+    return any(code in family and other in family for family in _RELATIVES)
+
+
+def _sentence(prose: str, code: str, *, wanted: bool, least: int) -> str | None:
+    """The language of a sentence that surely is (or is not) in ``code``; None when there is none.
+
+    Args:
+        prose: The text.
+        code: The language that is asked for.
+        wanted: The verdict that is looked for.
+        least: Letters from which a sentence counts.
+    """
+    sentences = _SENTENCE_END.split(_QUOTED.sub(" ", _SILENT.sub(" ", prose)))
+    own = [own_words(sentence) for sentence in sentences]
+    if wanted:  # German nouns look like names
+        own = [own if _letters(own) >= least else whole for own, whole in zip(own, sentences, strict=True)]
+    long = [sentence for sentence in own if _letters(sentence) >= least]
+    for sentence in long[:_MOST_SENTENCES] if len(sentences) > 1 else ():
+        verdict, _, other = _verdict(sentence, code)
+        if verdict is wanted and (_letters(sentence) >= _FOREIGN or not _related(code, other)):
+            return code if wanted else other
+    return None
 
 
 def own_words(text: str) -> str:

@@ -207,7 +207,8 @@ _REFUSED = re.compile(
     rf"(?:error ?: ?)?skill_name is required\b|(?:[^\s:;,]+ )?not found{_STOP}|no such\b"
     r"|(?:unknown|unrecogni[sz]ed|invalid|unsupported|undefined|missing|no matching|no known) (?:skill|tool)"
     rf"|(?:there (?:is|are|was) )?no (?:skill|file|resource|instruction)s?(?: (?:is |are |was |were )?"
-    rf"(?:named|called|with|found|available|match|for|by|in|at|@)|{_STOP})|there (?:is|are|was) no (?:such )?{_THING}"
+    rf"(?:named|called|with|found|available|match|for|by|in|at|@)|{_STOP})"
+    rf"|there (?:is|are|was) no (?:such )?{_THING}"
     rf"|(?:access|permission|request|approval|authori[sz]ation)(?: (?:to|for|on){_UNTIL})?(?: (?:was|is))?"
     r" (?:denied|refused|rejected|forbidden|blocked|required|not (?:granted|allowed|permitted))\b"
     r"|(?:you (?:are |have |do )?|you're )?(?:not|no) (?:allowed|permitted|authori[sz]ed|permission|access)\b"
@@ -289,7 +290,9 @@ def _plain(line: str, skill: str) -> str:
     """A line without marks in front, quotes unified, ``@`` for the skill's name, blanks single."""
     plain = " ".join(line.translate(_QUOTES).split())
     named = re.escape(" ".join(skill.translate(_QUOTES).split()))
-    plain = re.sub(rf"""(?<![\w/.-])['"(<\[]?{named}['")>\]]?(?![\w/-]|\.\w)""", "@", plain)
+    plain = re.sub(
+        rf"""(?<![\w/.-])['"(<\[]?{named}['")>\]]?(?![\w/-]|\.\w)""", "@", plain, flags=re.IGNORECASE
+    )
     plain = re.sub(r"\b(skill|name|file|tool) ?[:=] ?(?=\S)", r"\1 ", plain, flags=re.IGNORECASE)
     while mark := _MARKS.match(plain):
         if plain.startswith(("'", '"')) and _of_line(plain):

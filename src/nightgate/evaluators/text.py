@@ -14,8 +14,8 @@ from nightgate.patterns import Pattern
 _DASHES = "‐‑‒–—―−﹘﹣－"
 _FOLDS = str.maketrans(
     {
-        **dict.fromkeys("‘’‚‛‹›ʼ´`′", "'"),
-        **dict.fromkeys("“”„‟«»″", '"'),
+        **dict.fromkeys("‘’‚‛‹›ʼ´`′＇｀❛❜", "'"),
+        **dict.fromkeys("“”„‟«»″＂〝〞〟❝❞", '"'),
         **dict.fromkeys(_DASHES, "-"),
     }
 )
@@ -25,7 +25,12 @@ _LINE_ESCAPES = re.compile(r"(?<!\\)((?:\\\\)*) *(?:\\[nrt] *)+")
 """Line ends and tabs in a pattern: folded text has one blank there, however many they are."""
 _DASH = re.compile(rf"(?<!\\)[{_DASHES}]")
 """Escaped when folded: between two signs of a set, a plain hyphen would make a range of them."""
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
+)
+"""Signs that are not seen: joiners, directions of writing, and which way an emoji is drawn."""
+_INVISIBLE = dict.fromkeys(map(ord, INVISIBLE))
 
 
 def fold(text: str, *, exact: bool = False) -> str:

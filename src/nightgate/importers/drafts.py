@@ -20,9 +20,15 @@ from nightgate.importers.records import Recorded, RecordedCall
 from nightgate.importers.yamltext import data, unstorable, words, yaml_lines
 
 WHY = "Say here what went wrong, or what must keep working."
+GOAL = "Say here in one sentence what the user wants."
+STAGE = (
+    "stage: capability is reported and never gates: a run of such cases alone ends inconclusive (exit 3). "
+    "Drop the line once the case should gate."
+)
 REMARK, PROPOSAL, REPLAY = "##", "# ", "##: "
-_SLUG_CHARS = 48
-_SHOWN = 160
+_ID_CHARS, _DIGEST_CHARS = 40, 6
+_SLUG_CHARS = _ID_CHARS - _DIGEST_CHARS - 1
+_SHOWN, _LOOKED_AT = 160, 4000
 _SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 
 
@@ -89,7 +95,7 @@ def slug(text: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
 
 
 def _case_id(recorded: Recorded) -> str:
@@ -109,19 +115,30 @@ def _case_lines(recorded: Recorded, case_id: str, around: Surroundings) -> Itera
     yield f'{REMARK} Lines with "##" are remarks.'
     case: dict[str, Any] = {
         "id": words(case_id),
-        "layer": "behavior",
+        "layer": "conversation" if recorded.exchanges else "behavior",
         "stage": "capability",
         "why": words(WHY),
-        "input": words(recorded.input),
     }
+    if not recorded.exchanges:
+        case["input"] = words(recorded.input)
     if recorded.context:
         case["context"] = data(recorded.context)
     yield from yaml_lines({"cases": [case]})
     proposal = propose(recorded, around)
-    for remark in (*_seen(recorded), *_missing(recorded), *proposal.remarks):
+    for remark in (STAGE, *_seen(recorded), *_missing(recorded), *proposal.remarks):
         yield f"    {REMARK} {remark}"
-    for line in yaml_lines({"expect": _styled(proposal.expect)}):
+    proposed = {"persona": _persona(recorded)} if recorded.exchanges else {}
+    for line in yaml_lines({**proposed, "expect": _styled(proposal.expect)}):
         yield f"    {PROPOSAL}{line}"
+
+
+def _persona(recorded: Recorded) -> dict[str, Any]:
+    """The skeleton of a simulated user that begins like the recorded one."""
+    return {
+        "goal": words(GOAL),
+        "opening": words(recorded.input),
+        "success": {"state": data({"path.in.the.state": "what it must be"})},
+    }
 
 
 def _seen(recorded: Recorded) -> Iterator[str]:
@@ -133,6 +150,13 @@ def _seen(recorded: Recorded) -> Iterator[str]:
         came = "" if call.result is None else f": {_line(call.result)}"
         arguments = "not recorded" if call.arguments is None else _line(_json(call.arguments))
         yield f"  {number}. {_line(call.name)} {arguments} -> {call.status or 'no result'}{came}{beside}"
+    later = recorded.exchanges[1:]
+    if later:
+        yield "The user said later; a simulated user puts it in words of its own:"
+    for number, exchange in enumerate(later, start=2):
+        yield f"  {number}. {_line(exchange.user)}"
+    if recorded.exchanges:
+        yield "A persona needs a simulated user: `user:` in suite.yaml."
     yield f"Answer: {_line(recorded.output) if recorded.output else 'none was recorded.'}"
 
 
@@ -148,8 +172,9 @@ def _missing(recorded: Recorded) -> Iterator[str]:
         )
     for item in recorded.unread:
         yield f"Not in this draft: {_line(str(item))}"
-    if recorded.source.get("kind") == "trial" and not recorded.context:
-        yield f"If case {_line(str(recorded.source['case_id']))} has a context, copy it: rows do not keep it."
+    if recorded.context is None:
+        case = _line(str(recorded.source["case_id"]))
+        yield f"The suite of case {case} is not at hand: if the case has a context, copy it; rows keep none."
 
 
 def _styled(expect: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,8 +196,9 @@ def _origin(recorded: Recorded) -> str:
 
 def _line(text: str) -> str:
     """A text in one line of a comment."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+    begin = text[:_LOOKED_AT]
+    line = " ".join("".join(char if char.isprintable() else " " for char in begin).split())
+    return line if len(line) <= _SHOWN and begin == text else line[: _SHOWN - 1] + "…"
 
 
 def _json(value: Any) -> str:
@@ -187,17 +213,25 @@ def _script_lines(recorded: Recorded, case_id: str) -> Iterator[str]:
     if recorded.output is None:
         yield f"{REMARK} No final answer was recorded: the last step says nothing."
     steps: list[dict[str, Any]] = []
-    for _, calls in groupby(recorded.calls, key=lambda call: call.step):
-        together = list(calls)
+    calls = list(recorded.calls)
+    for exchange in recorded.exchanges[:-1]:
+        steps += [*_steps(calls[: exchange.calls]), {"say": words(exchange.agent)}]
+        del calls[: exchange.calls]
+    steps += [*_steps(calls), {"say": words(recorded.output or "")}]
+    yield from yaml_lines({"replies": {words(case_id): steps}})
+
+
+def _steps(calls: Sequence[RecordedCall]) -> Iterator[dict[str, Any]]:
+    """One step for the calls of one message."""
+    for _, group in groupby(calls, key=lambda call: call.step):
+        together = list(group)
         step: dict[str, Any] = {}
         said = next((call.said for call in together if call.said), "")
         if said:
             step["say"] = words(said)
         asked = [{data(call.name): _sent(call.arguments)} for call in together]
         step["call"] = asked[0] if len(asked) == 1 else asked
-        steps.append(step)
-    steps.append({"say": words(recorded.output or "")})
-    yield from yaml_lines({"replies": {words(case_id): steps}})
+        yield step
 
 
 def _sent(arguments: Any) -> Any:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nightgate.importers.parts import loaded
 from nightgate.importers.records import Recorded, Unread
-from nightgate.importers.secret_values import Known, blanked, named_secrets
+from nightgate.importers.secret_values import Known, blanked, blanked_text, named_secrets
 from nightgate.rows.redaction import (
     MASK,
     credentials,
@@ -55,12 +54,18 @@ class Mask:
         self._literals = credentials() if literals is None else tuple(literals)
         self._count = 0
         seen: dict[str, None] = {}
-        _each(recorded, lambda text: seen.setdefault(text) or text, lambda value: _texts(value, seen))
+
+        def see(value: Any) -> Any:
+            seen.update(dict.fromkeys(_strings(value)))
+            return value
+
+        _each(recorded, see, see)
         data = [call.arguments for call in recorded.calls] + [recorded.context]
         everything = (*data, *recorded.background, *seen)
         named = named_secrets(everything)
         suspects = [text for text in map(_encodable, seen) if self._suspect(text)]
-        self._clean = dict(zip(suspects, redact_texts(suspects, literals=self._literals), strict=True))
+        redacted = redact_texts(suspects, literals=self._literals) if suspects else []
+        self._clean = dict(zip(suspects, redacted, strict=True))
         # As JSON text, too: there a name stands before the value.
         whole = (_encodable(json.dumps(blanked(value), ensure_ascii=False)) for value in data)
         spoken = (text for part in recorded.background for text in _strings(part))
@@ -83,22 +88,14 @@ class Mask:
 
     def _counted(self, text: str) -> str:
         whole = _encodable(text)
-        found = self._known.masked(self._blanked(self._clean.get(whole, whole)))
+        found = self._known.masked(blanked_text(self._clean.get(whole, whole)))
         self._count += found != whole
         return found
-
-    def _blanked(self, text: str) -> str:
-        """JSON that stands as text, with what its names tell."""
-        inner = loaded(text)
-        if isinstance(inner, str):
-            return text
-        without = blanked(inner)
-        return text if without == inner else json.dumps(without, ensure_ascii=False)
 
     def _data(self, value: Any) -> Any:
         """A JSON value, its keys included."""
         without = blanked(value)
-        self._count += without != value and value == value  # noqa: PLR0124 - NaN differs from itself
+        self._count += without is not value and without != value
         return self._leaves(without)
 
     def _leaves(self, value: Any) -> Any:
@@ -148,11 +145,6 @@ def _each(recorded: Recorded, text: _Text, data: Callable[[Any], Any]) -> Record
     )
 
 
-def _texts(value: Any, seen: dict[str, None]) -> Any:
-    seen.update(dict.fromkeys(_strings(value)))
-    return value
-
-
 def _strings(value: Any) -> Iterator[str]:
     """All texts of a JSON value, its keys included."""
     waiting = [value]
@@ -182,5 +174,3 @@ def _encodable(value: str) -> str:
     except UnicodeEncodeError:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
-
-

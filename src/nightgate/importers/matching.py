@@ -80,7 +80,12 @@ def results_of(
     shared = Counter(ids)
     for place, text in enumerate(told):
         # In order is a guess where ids are shared; the tool's own span is none.
-        if place in found and text is not None and shared[ids[place]] > 1 and results[found[place]].text != text:
+        if (
+            place in found
+            and text is not None
+            and shared[ids[place]] > 1
+            and results[found[place]].text != text
+        ):
             del found[place]
     return [results[found[place]] if place in found else None for place in range(len(calls))]
 

@@ -15,7 +15,7 @@ from nightgate.errors import ExitCode, NightgateError
 
 SCHEMA = 1
 """Of the JSON document."""
-_SHOWN = 80
+_SHOWN, _LOOKED_AT = 80, 4000
 
 
 class NoContentError(NightgateError):
@@ -40,8 +40,9 @@ class Unread:
 
 def short(text: str) -> str:
     """One line of a text, for messages."""
-    line = " ".join(text.split())
-    return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")
+    begin = text[:_LOOKED_AT]
+    line = " ".join(begin.split())
+    return repr(line if len(line) <= _SHOWN and begin == text else line[: _SHOWN - 1] + "…")
 
 
 def says_something(text: str) -> bool:
@@ -91,7 +92,7 @@ class Recorded:
     """Names of the tools that the agent had, where the source tells."""
     unread: tuple[Unread, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
-    """Conversations only: all of it, with ``input`` the first user message and ``calls`` those of all turns."""
+    """Conversations only: all of it. ``input`` is the first user message, ``calls`` those of all turns."""
     context: Mapping[str, Any] | None = field(default_factory=dict)
     """The case's context; None where nothing tells whether it has one."""
     background: tuple[Any, ...] = field(default=(), repr=False)

@@ -15,14 +15,16 @@ from urllib.parse import quote, quote_plus
 from nightgate.importers.parts import loaded
 from nightgate.rows.redaction import MASK
 
-_SECRET = (
-    r"(?:pass_?(?:word|wd|phrase|code)|secret|(?:api|access|account|private|auth|signing|encryption)_?key"
+_ENDING = (
+    r"(?:pass_?(?:word|wd|phrase|code)|secret"
+    r"|(?:api|access|account|private|secret|auth|signing|encryption)_?key"
     r"|(?:access|auth|api|bearer|refresh|session|csrf|security)_?token"
     r"|(?:^|_)(?:pwd|pin|otp|id_token|authorization|credential|(?:set_|session_)?cookie))"
 )
-_NAME = re.compile(rf"{_SECRET}s?(?:_(?:confirm|confirmation|repeat|again|old|new))?_?\d*")
+_NAME = re.compile(rf"{_ENDING}s?(?:_(?:confirm|confirmation|repeat|again|old|new))?_?\d*\Z")
+_BETWEEN = re.compile(r"[-. ]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_HINT = re.compile(r"(?i)pass|secret|key|token|pwd|pin|otp|auth|cred|cookie")
+_HINTS = ("pass", "secret", "key", "token", "pwd", "pin", "otp", "auth", "cred", "cookie")
 """Every name holds one of these; most texts hold none and need not be parsed."""
 _NAMED_BY, _VALUE = ("name", "key", "field"), "value"
 """How forms and attributes are listed: ``{"name": "password", "value": ...}``."""
@@ -36,17 +38,20 @@ def is_secret_name(name: str) -> bool:
     >>> is_secret_name("newPassword"), is_secret_name("X-Api-Key"), is_secret_name("password_hint")
     (True, True, False)
     """
-    words = _HUMP.sub("_", name).lower().replace("-", "_").replace(" ", "_")
-    return any(found.end() == len(words) for found in _NAME.finditer(words))
+    return _NAME.search(_BETWEEN.sub("_", _HUMP.sub("_", name)).lower()) is not None
 
 
-def _names(value: Mapping[Any, Any], key: Any) -> bool:
-    """Whether the key of an object makes its value a secret."""
-    if is_secret_name(str(key)):
-        return True
-    return key == _VALUE and any(
-        is_secret_name(str(value[name])) for name in _NAMED_BY if isinstance(value.get(name), str)
+def _parts(value: Mapping[Any, Any], *, secret: bool) -> Iterator[tuple[Any, Any, bool]]:
+    """Key, value, and whether the value is a secret, for each part of an object.
+
+    An object under a secret name holds one only in its ``value``: a tool's schema describes a password
+    and has none.
+    """
+    named = secret or any(
+        is_secret_name(value[name]) for name in _NAMED_BY if isinstance(value.get(name), str)
     )
+    for key, item in value.items():
+        yield key, item, (named and key == _VALUE) or is_secret_name(str(key))
 
 
 def named_secrets(values: Iterable[Any]) -> set[str]:
@@ -56,12 +61,12 @@ def named_secrets(values: Iterable[Any]) -> set[str]:
     while waiting:
         value, secret = waiting.pop()
         if isinstance(value, Mapping):
-            waiting += [(item, secret or _names(value, key)) for key, item in value.items()]
+            waiting += [(item, told) for _, item, told in _parts(value, secret=secret)]
         elif isinstance(value, list | tuple):
             waiting += [(item, secret) for item in value]
         elif secret and _is_scalar(value):
             found.add(str(value))
-        elif isinstance(value, str) and _HINT.search(value):
+        elif isinstance(value, str) and _may_name(value):
             inner = loaded(value)
             if not isinstance(inner, str):
                 waiting.append((inner, False))
@@ -71,10 +76,24 @@ def named_secrets(values: Iterable[Any]) -> set[str]:
 def blanked(value: Any, *, secret: bool = False) -> Any:
     """A JSON value with all that stands under secret names masked."""
     if isinstance(value, Mapping):
-        return {key: blanked(item, secret=secret or _names(value, key)) for key, item in value.items()}
+        return {key: blanked(item, secret=told) for key, item, told in _parts(value, secret=secret)}
     if isinstance(value, list | tuple):
         return [blanked(item, secret=secret) for item in value]
     return MASK if secret and _is_scalar(value) else value
+
+
+def _may_name(text: str) -> bool:
+    low = text.lower() if text[:1] in ("[", "{") else ""
+    return any(hint in low for hint in _HINTS)
+
+
+def blanked_text(text: str) -> str:
+    """The same for JSON that stands as text; any other text as it is."""
+    inner = loaded(text) if _may_name(text) else text
+    if isinstance(inner, str):
+        return text
+    without = blanked(inner)
+    return text if without == inner else json.dumps(without, ensure_ascii=False)
 
 
 def _is_scalar(value: Any) -> bool:
@@ -109,4 +128,5 @@ def _forms(value: str) -> Iterator[str]:
     for ascii_only in (False, True):
         once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
         yield from (once, json.dumps(once)[1:-1])
-    yield from (quote(value, safe="", errors="replace"), quote_plus(value, errors="replace"))
+    for safe in ("", "/"):
+        yield from (quote(value, safe=safe, errors="replace"), quote_plus(value, safe=safe, errors="replace"))

@@ -1,22 +1,66 @@
-"""A stored trial -> one turn.
+"""A stored trial -> its last turn, or all of it where it is a conversation with a simulated user.
 
-Owns what a trial's record says of its last turn. Knows no store: the trial is handed in.
+Owns what a trial's record says of them, and which trials nothing can be learnt from. Knows no store:
+the trial is handed in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nightgate.errors import ExitCode, NightgateError
 from nightgate.evaluators.sessions import exchanges
-from nightgate.importers.chains import short
-from nightgate.importers.records import NoContentError, Recorded, RecordedCall, Unread
+from nightgate.importers.records import (
+    Exchange,
+    NoContentError,
+    Recorded,
+    RecordedCall,
+    Unread,
+    says_something,
+)
 from nightgate.trials import Ending, ToolCall, Trial
 
 
+class UselessTrialError(NightgateError):
+    """The agent never got to answer, so there is no behaviour to make a case of.
+
+    Args:
+        trial: The trial.
+        why: What ``nothing_learnt`` says of it.
+        completed: Numbers of the case's trials in the run that completed; None where nobody looked.
+    """
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, trial: Trial, why: str, completed: Sequence[int] | None = None) -> None:
+        others = [number for number in completed or () if number != trial.key.trial]
+        hint = f"; take --trial {others[0]}, which completed" if others else ""
+        if completed is not None and not others:
+            hint = "; no other trial of the case completed in this run: take another run, or play it again"
+        super().__init__(f"{_about(trial)}: {why}; nothing to learn from it, nothing was written{hint}")
+
+
+_NEVER_WORKED = frozenset({Ending.INFRA_ERROR, Ending.SIMULATOR_ERROR, Ending.CANCELLED, Ending.NOT_RUN})
+
+
+def nothing_learnt(trial: Trial) -> str | None:
+    """Why no case can be made of a trial; None when one can.
+
+    What ended it was not the agent, or the model never answered.
+    """
+    why = f" ({trial.error})" if trial.error else ""
+    if trial.ending in _NEVER_WORKED:
+        return f"it ended as {trial.ending}{why}, which says nothing about the agent"
+    answered = any(message.get("role") == "assistant" for message in trial.messages)
+    if not (answered or trial.output or trial.tool_calls):
+        return f"it ended as {trial.ending}{why} without a single answer of the model"
+    return None
+
+
 def recorded_trial(trial: Trial, *, store: str, complete: bool) -> Recorded:
-    """The last turn of a trial.
+    """The last turn of a trial, or the conversation that it is.
 
     Args:
         trial: As it was stored.
@@ -24,21 +68,14 @@ def recorded_trial(trial: Trial, *, store: str, complete: bool) -> Recorded:
         complete: Whether the run was committed.
 
     Raises:
-        NoContentError: If the trial has neither messages nor an input.
+        UselessTrialError: If the agent never got to work.
+        NoContentError: If the user said nothing, or nothing of it was kept.
     """
-    key = trial.key
-    about = f"trial {key.trial} of case {key.case_id!r} in run {key.run_id}"
-    if not trial.input and not trial.messages:
-        raise NoContentError(
-            f"{about}: nothing was said in it ({trial.error or trial.ending}); nothing written"
-        )
-    unread = _oddities(trial)
-    starts = [number for number, message in enumerate(trial.messages) if _asks(message)]
-    begin = starts[-1] if starts else 0
-    for number in starts[:-1]:
-        text = short(_text(trial.messages[number]))
-        unread.append(Unread(where="conversation", what=f"an earlier turn left out: {text}"))
-    return Recorded(
+    key, about = trial.key, _about(trial)
+    why = nothing_learnt(trial)
+    if why is not None:
+        raise UselessTrialError(trial, why)
+    recorded = Recorded(
         source={
             "kind": "trial",
             "about": about,
@@ -50,12 +87,43 @@ def recorded_trial(trial: Trial, *, store: str, complete: bool) -> Recorded:
             "ending": trial.ending.value,
             "complete": complete,
         },
-        input=_text(trial.messages[begin]) if len(starts) > 1 else trial.input or _first(trial),
-        calls=_calls(trial, begin),
+        input="",
         output=trial.output if trial.output or trial.ending is Ending.COMPLETED else None,
         offered=tuple(str(tool["name"]) for tool in trial.tools_offered or () if "name" in tool),
-        unread=tuple(unread),
+        unread=tuple(_oddities(trial)),
+        context=None,
+        background=(trial.messages, [call.arguments for call in trial.tool_calls]),
     )
+    recorded = _last_turn(recorded, trial) if trial.conversation is None else _whole(recorded, trial)
+    if not says_something(recorded.input):
+        raise NoContentError(f"{about}: the user said nothing in it; nothing was written")
+    return recorded
+
+
+def _about(trial: Trial) -> str:
+    return f"trial {trial.key.trial} of case {trial.key.case_id!r} in run {trial.key.run_id}"
+
+
+def _last_turn(recorded: Recorded, trial: Trial) -> Recorded:
+    starts = [number for number, message in enumerate(trial.messages) if _asks(message)]
+    begin = starts[-1] if starts else 0
+    earlier = (
+        Unread(where="conversation", what="an earlier turn left out:", quote=_text(trial.messages[number]))
+        for number in starts[:-1]
+    )
+    return replace(
+        recorded,
+        input=_text(trial.messages[begin]) if len(starts) > 1 else trial.input or _first(trial),
+        calls=_calls(trial, begin),
+        unread=(*recorded.unread, *earlier),
+    )
+
+
+def _whole(recorded: Recorded, trial: Trial) -> Recorded:
+    turns = trial.conversation.turns if trial.conversation is not None else []
+    exchanges = tuple(Exchange(user=turn.user, agent=turn.agent, calls=turn.tool_calls) for turn in turns)
+    opening = exchanges[0].user if exchanges else trial.input
+    return replace(recorded, input=opening, calls=_calls(trial, 0), exchanges=exchanges)
 
 
 def _oddities(trial: Trial) -> list[Unread]:

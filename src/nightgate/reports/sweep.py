@@ -73,7 +73,9 @@ def forecast(plan: Mapping[str, Any]) -> str:
         f"  {row['name']}: {row['to_judge']} to judge, {_usd(row['usd'])}" for row in plan["evaluators"]
     ]
     lines += [f"  left out: {count} trials, {reason}" for reason, count in plan["left_out"].items()]
-    lines.append(f"cost: {_usd(plan['usd'])} at list price, {plan['assumption']}; no call was made")
+    batch = plan.get("usd_batch")
+    queued = "" if batch is None else f", {_usd(batch)} with --batch"
+    lines.append(f"cost: {_usd(plan['usd'])} at list price{queued}, {plan['assumption']}; no call was made")
     return "\n".join(lines)
 
 

@@ -43,7 +43,7 @@ async def fingerprints(
         users: What defines the simulated user: part of a conversation's trial as much as the agent.
 
     Returns:
-        Fingerprints and the tools on offer (None: the target shows no agent), by case id.
+        Fingerprints and the tools on offer (None: a part of the target shows no agent), by case id.
 
     Raises:
         InputError: If the factory raises, hands out an object twice, or uses another model.
@@ -58,7 +58,7 @@ async def fingerprints(
         try:
             tools = target.tools
             talks = case.persona is not None
-            shown = target.system_prompt, json_text([*(tools or ()), *target.skills]), talks
+            shown = target.system_prompt, json_text([*target.offered, *target.skills]), talks
             offered[case.id] = None if tools is None else {tool["name"]: _arguments(tool) for tool in tools}
             if shown not in known:
                 known[shown] = Fingerprint(

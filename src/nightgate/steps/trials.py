@@ -22,7 +22,7 @@ from nightgate.rows.tables import table_rows
 from nightgate.rows.transcripts import split_ref, transcript_at
 from nightgate.steps.collecting import collect
 from nightgate.steps.reading import load_plan, manifest_of, rows_of, table_of
-from nightgate.trials import Trial
+from nightgate.trials import Ending, Trial
 
 INDEX = ("case_id", "trial", "case_hash", "ending", "tags", "layer", "stage")
 _KEPT_PARTS = 8
@@ -58,6 +58,25 @@ def stored_trial(store: Store, run_id: str, case_id: str | None, number: int) ->
         )
         raise InputError(msg)
     return found.trial(case_id, number), False
+
+
+def completed_trials(store: Store, run_id: str, case_id: str) -> list[int]:
+    """Numbers of the trials of a case that completed, in a run that is open or committed.
+
+    Raises:
+        MissingError: If there is no such run.
+        DamagedError: If what was committed is gone or is not what was committed.
+    """
+    plan = load_plan(store, run_id)
+    manifest = manifest_of(store, plan)
+    if manifest is not None:
+        rows = rows_of(store, manifest, keys.TRIALS)
+        ended = {row["trial"]: row["ending"] for row in rows if row["case_id"] == case_id}
+    else:
+        found = collect(store, run_id)
+        numbers = [number for case, number in found.trials if case == case_id]
+        ended = {number: found.trial(case_id, number).ending for number in numbers}
+    return sorted(number for number, ending in ended.items() if ending == Ending.COMPLETED)
 
 
 def _planned(plan: Plan, case_id: str | None, number: int) -> str:

@@ -33,7 +33,7 @@ from nightgate.steps.reading import load_plan
 from nightgate.steps.sweeping import Source
 from nightgate.steps.trials import StoredTrials
 from nightgate.trials import Trial
-from nightgate.wiring.batches import queue_up, widened
+from nightgate.wiring.batches import queue_up, widened, with_batch_prices
 from nightgate.wiring.furnishing import Furniture, Relay, models_of, open_recorder
 
 Judged = dict[str, tuple[Registered, PlannedEvaluator]]
@@ -191,7 +191,8 @@ async def sweep_forecast(request: RunRequest) -> dict[str, Any]:
         plan = draw_up_sweep(furniture, datetime.now(UTC))
         known = await asyncio.to_thread(sweeping.known_findings, store, plan, source)
         spent = await asyncio.to_thread(sweeping.spent_on_judging, store, source)
-    return sweeping.forecast(plan, suite, known, furniture.prices, spent)
+    forecast = sweeping.forecast(plan, suite, known, furniture.prices, spent)
+    return with_batch_prices(forecast, plan, furniture.prices)
 
 
 def suite_of(store_uri: str | None, run: str, given: str | None) -> str:

@@ -10,6 +10,7 @@ import pytest
 from strands import Agent, tool
 from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.multiagent import GraphBuilder, Swarm
+from strands.multiagent.base import MultiAgentBase, MultiAgentResult, NodeResult, Status
 from strands.vended_plugins.skills import AgentSkills, Skill
 
 from makers import (
@@ -556,6 +557,59 @@ async def test_a_target_that_shows_no_agent_leaves_no_trajectory() -> None:
 
     assert trial.ending is Ending.COMPLETED
     assert (trial.tools_offered, trial.recorded) == (None, False)
+
+
+class _Hidden(MultiAgentBase):
+    """A node that asks its model and shows no agent."""
+
+    id = "hidden"
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    async def invoke_async(self, task: Any, invocation_state: Any = None, **more: Any) -> MultiAgentResult:
+        result = await plain(self._model, tools=[search]).invoke_async(str(task))
+        return MultiAgentResult(
+            status=Status.COMPLETED, results={"hidden": NodeResult(result=result, status=Status.COMPLETED)}
+        )
+
+    def serialize_state(self) -> dict[str, Any]:
+        return {}
+
+    def deserialize_state(self, payload: dict[str, Any]) -> None:
+        """Nothing is kept."""
+
+
+@pytest.mark.parametrize("deep", [False, True])
+async def test_one_hidden_node_leaves_no_trajectory(deep: bool) -> None:
+    """What the others called is not all: a tool that nobody may call passed unseen."""
+
+    def build(model: Any, _: Any) -> Any:
+        hidden = a_graph(inner=_Hidden(model)) if deep else _Hidden(model)
+        return a_graph(hidden=hidden, seen=plain(model, name="seen", tools=[search]))
+
+    trial = await played(build, called("search", {"query": "x"}), said("found"), called("search"), said("42"))
+
+    assert trial.ending is Ending.COMPLETED
+    assert [call.name for call in trial.tool_calls] == ["search"]
+    assert (trial.tools_offered, trial.recorded) == (None, False)
+
+
+async def test_what_can_be_seen_beside_a_hidden_node_defines_the_target() -> None:
+    """A changed tool is another agent, also where the rest cannot be looked into."""
+    target = await built(lambda m, _: a_graph(hidden=_Hidden(m), seen=plain(m, name="seen", tools=[search])))
+
+    assert target.tools is None
+    assert [tool["name"] for tool in target.offered] == ["search"]
+
+
+async def test_a_graph_of_agents_is_recorded() -> None:
+    """Every node shows its agent."""
+    target = await built(
+        lambda m, _: a_graph(a=plain(m, name="a", tools=[search]), b=a_graph(c=plain(m, name="c")))
+    )
+
+    assert [tool["name"] for tool in target.tools or ()] == ["search"]
 
 
 async def test_an_agent_that_calls_nothing_has_a_trajectory() -> None:

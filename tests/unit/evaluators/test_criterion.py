@@ -284,6 +284,13 @@ def test_calls_that_could_not_be_recorded_are_not_called_absent() -> None:
     assert blocks(render(unseen, "c"))["TOOL_DATA"] == "(the calls of this assistant are not recorded)"
 
 
+def test_calls_beside_unseen_ones_are_not_shown_as_all() -> None:
+    """One part of the target was hidden: what it called may be what the criterion asks about."""
+    trial = a_trial("x", a_call("search", {"q": "y"}, result="z"), tools_offered=None)
+    shown = '1. search({"q": "y"}) -> z\n(the other calls of this assistant are not recorded)'
+    assert blocks(render(trial, "c"))["TOOL_DATA"] == shown
+
+
 def test_a_changed_prompt_has_another_version() -> None:
     """Baselines must not cross it: raise ``Criterion.version`` and this digest together."""
     prompt = render(

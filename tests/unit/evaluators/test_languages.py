@@ -346,6 +346,111 @@ def test_the_unicode_form_of_the_answer_makes_no_difference(form: str) -> None:
     assert speaks(text, "es")[0] is False
 
 
+TITLES = [
+    "Introducing durable storage for everyone",
+    "Now you can share buckets with your team",
+    "Announcing general availability of the message queue in all regions",
+]
+INTRODUCTIONS = {
+    "es": ["Encontré tres anuncios sobre ese tema:", "Estos son los anuncios:"],
+    "de": ["Ich habe drei Ankündigungen dazu gefunden:", "Das sind die Treffer:"],
+    "fr": ["J'ai trouvé trois annonces à ce sujet :", "Voici les résultats les plus anciens :"],
+    "pt": ["Encontrei três anúncios sobre esse tema:"],
+    "it": ["Ho trovato tre annunci su questo tema:"],
+    "nl": ["Ik heb drie aankondigingen gevonden:"],
+    "sv": ["Jag hittade tre meddelanden:"],
+    "pl": ["Znalazłem trzy ogłoszenia na ten temat:"],
+    "ja": ["この件に関するお知らせが三件見つかりました。"],
+}
+SHAPES = {
+    "dashes": "\n".join(f"- {title}" for title in TITLES),
+    "numbers": "\n\n".join(f"{n}. {title} (2004)" for n, title in enumerate(TITLES, 1)),
+    "set in": "\n".join(
+        f"{n}) {title}\n   2004-03-14, in all of our regions" for n, title in enumerate(TITLES, 1)
+    ),
+    "bold": "\n".join(f"* **{title}** — 2004-03-14" for title in TITLES),
+    "headings": "\n".join(f"### {title}" for title in TITLES),
+    "table": "| A | B |\n|---|---|\n" + "\n".join(f"| 2004 | {title} |" for title in TITLES),
+    "bare table": "\n".join(f"2004-03-14 | {title}" for title in TITLES),
+    "quoted": "\n".join(f"> {title}" for title in TITLES),
+    "plain lines": "\n".join(TITLES),
+    "one line": "; ".join(TITLES),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("language", INTRODUCTIONS)
+def test_english_titles_under_a_sentence_never_make_it_english(language: str, shape: str) -> None:
+    """What an archive holds is titled in its own language, and a list of it is most of the answer."""
+    for introduction in INTRODUCTIONS[language]:
+        for between in ("\n", "\n\n", " "):
+            text = f"{introduction}{between}{SHAPES[shape]}"
+            assert speaks(text, language)[0] is not False, text
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES.keys() - {"plain lines", "one line"}))
+@pytest.mark.parametrize(
+    ("introduction", "language"), [("Son estos:", "es"), ("Hier:", "de"), ("São estes:", "pt")]
+)
+def test_two_words_above_a_list_leave_it_open(introduction: str, language: str, shape: str) -> None:
+    """Too short to be told, but not the language of the titles."""
+    assert speaks(f"{introduction}\n{SHAPES[shape]}", language)[0] is None
+
+
+@pytest.mark.parametrize("shape", ["dashes", "numbers", "set in", "headings", "table", "quoted"])
+@pytest.mark.parametrize("language", ["de", "fr", "it", "nl", "pl"])
+def test_a_sentence_above_a_list_is_what_is_judged(language: str, shape: str) -> None:
+    """Told, not only left open: in the wanted language, and not in another."""
+    text = f"{INTRODUCTIONS[language][0]}\n{SHAPES[shape]}"
+    assert speaks(text, language)[0] is True, text
+    assert speaks(text, "en")[0] is not True, text
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("I found three announcements:\n- Presentamos el almacenamiento para todos", "es"),
+        ("Here are the steps:\n1. First open the page and sign in.\n2. Then choose the order.", "es"),
+        ("- First open the page and sign in.\n- Then choose the order that you want to return.", "es"),
+        ("| First open the page and sign in. | Then choose the order that you want. |", "de"),
+    ],
+)
+def test_a_list_does_not_hide_an_answer_in_another_language(text: str, language: str) -> None:
+    """With nothing around it, or with a sentence in the same language, there is no doubt."""
+    assert speaks(text, language)[0] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("El más antiguo es Now you can share buckets with your team, publicado el 14 de marzo.", "es"),
+        ("Se llama Now you can share buckets with your team y es de 2004.", "es"),
+        ("Die älteste heißt Introducing durable storage for everyone und stammt vom März 2004.", "de"),
+        ("La plus ancienne s'intitule Introducing durable storage for everyone et date de 2004.", "fr"),
+    ],
+)
+def test_a_title_inside_a_sentence_never_turns_it_over(text: str, language: str) -> None:
+    """Unquoted, and longer than what is said around it."""
+    assert speaks(text, language)[0] is not False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lo siento, no puedo ayudarte con eso. I can only answer questions about announcements.",
+        "No tengo más información sobre eso. The first announcement was published in spring of 2004.",
+        "I can only answer questions about announcements. Por favor, pregunte por uno de los anuncios.",
+        "The first announcement is about storage.\nEl segundo habla de una cola de mensajes para todos.",
+    ],
+)
+@pytest.mark.parametrize("language", ["es", "en"])
+def test_sentences_in_two_languages_are_in_neither(text: str, language: str) -> None:
+    """Whether that is an answer in the customer's language is for a person to say."""
+    verdict, note = speaks(text, language)
+    assert verdict is None
+    assert note
+
+
 @given(st.text(max_size=80), st.sampled_from(["en", "es", "pt-BR", "no", "xx", ""]))
 def test_any_text_gets_a_verdict_and_a_reason(text: str, language: str) -> None:
     """Whatever an agent writes, the row is typed."""

@@ -12,7 +12,7 @@ from strands_evals.evaluators import SkillInvoked
 from strands_evals.extractors.skills import extract_skill_load_events
 
 from makers import a_call, a_case, a_trial, assistant, called, in_turn, results, said, user
-from nightgate.evaluators.sessions import session
+from nightgate.evaluators.sessions import message_list, session
 from nightgate.evaluators.skills import SkillPolicy
 from nightgate.evaluators.strands import StrandsEvaluator
 from nightgate.playing import tool_calls
@@ -126,13 +126,15 @@ def outcome(**more: Any) -> str:
         ("Skill up: coupons are not found here.", "loaded"),
         ("Skill 'refunds' activated (no instructions available).", "no_body"),
         ("Loaded skill refunds", "no_body"),
-        ("", "no_body"),
+        ("", "failed"),
+        ("Error: [Errno 2] No such file or directory: 'refunds/SKILL.md'", "failed"),
+        ('{"error": "not found"}', "rejected"),
         ("Skill 'refunds' not found. Available skills: shipping", "rejected"),
         ("unrecognized skill: refunds", "rejected"),
     ],
 )
 def test_a_success_is_told_apart_by_what_came_back(text: str, found: str) -> None:
-    """A refusal and an acknowledgement call themselves a success too; neither can be followed."""
+    """Refusals, errors and acknowledgements call themselves a success too; none can be followed."""
     assert outcome(result=text) == found
 
 
@@ -258,13 +260,43 @@ def test_loads_and_bodies_are_those_that_the_strands_extractor_finds(
     assert [call["judgeable"] for call in ours] == [bool(event.body) for event in theirs]
 
 
-def test_a_name_with_a_quote_is_refused_here_and_loaded_there() -> None:
-    """Pins where the two differ: their pattern ends at the first quote and takes the refusal for a body."""
-    trial = recorded(("pack's", "Skill 'pack's' not found. Available skills: refunds", "success"))
-    (event,) = extract_skill_load_events(session(trial))
-    assert event.status == "loaded"
-    (ours,) = SkillPolicy().invocations(trial)
-    assert ours.outcome == "rejected"
+@given(st.lists(st.tuples(_NAMES, _WORDS, st.sampled_from(["success", "error"])), min_size=1, max_size=4))
+def test_what_their_extractor_finds_failed_in_the_bare_log_is_never_loaded_here(
+    answers: list[tuple[str, str | None, str]],
+) -> None:
+    """Ours is the stricter of the two: it never takes for a load what theirs refuses unaided."""
+    trial = recorded(*answers)
+    ours = list(SkillPolicy().invocations(trial))
+    theirs = extract_skill_load_events(list(trial.messages))
+    for mine, event in zip(ours, theirs, strict=True):
+        assert not (mine.outcome.loaded and event.status == "failed")
+        assert mine.outcome != "loaded" or event.body
+
+
+@pytest.mark.parametrize(
+    ("skill", "text"),
+    [
+        ("pack's", "Skill 'pack's' not found. Available skills: refunds"),
+        ("refunds", "Error: [Errno 2] No such file or directory"),
+        ("refunds", "No skill named refunds."),
+        ("refunds", '{"error": "not found"}'),
+        ("refunds", "None"),
+    ],
+)
+async def test_a_failure_that_their_extractor_takes_for_a_body_fails_theirs_too(
+    skill: str, text: str
+) -> None:
+    """Alone it would read it as instructions, and one report would contradict the other."""
+    trial = recorded((skill, text, "success"))
+    (alone,) = extract_skill_load_events(list(trial.messages))
+    assert alone.status == "loaded"
+    (told,) = extract_skill_load_events(session(trial))
+    assert (told.status, told.body) == ("failed", None)
+    (listed,) = extract_skill_load_events(message_list(trial))
+    assert listed.status == "failed"
+    theirs = await StrandsEvaluator("SkillInvoked", SkillInvoked(skill)).evaluate(trial, a_case())
+    ours = SkillPolicy().evaluate(trial, a_case(expect={"skills": {"loaded": [skill]}}))
+    assert (ours.status, theirs.status) == (Status.FAIL, Status.FAIL)
 
 
 @tool(name="skills")
@@ -322,8 +354,6 @@ async def test_the_plugins_real_outputs_get_the_verdict_of_skill_invoked(skill: 
     trial = await played(skill)
     ours = SkillPolicy().evaluate(trial, a_case(expect={"skills": {"loaded": [skill]}}))
     assert [call["outcome"] for call in ours.details["skills"]["invocations"]] == [found]
-    if skill == "it's":
-        return  # where they differ is pinned above
     theirs = await StrandsEvaluator("SkillInvoked", SkillInvoked(skill)).evaluate(trial, a_case())
     assert ours.status is theirs.status
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightgate.evaluators.text import clip, fold, fold_needle, fold_pattern
+from nightgate.evaluators.text import INVISIBLE, clip, fold, fold_needle, fold_pattern
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=40)
 
@@ -41,11 +41,23 @@ def meets(pattern: str, text: str) -> bool:
         ("I canʼt", "I can't"),
         ("soft\u00adware", "software"),
         ("zero\u200bwidth", "zerowidth"),
+        ("do ＂it＂ now, it＇s ok", 'do "it" now, it\'s ok'),
     ],
 )
 def test_spellings_of_one_text_fold_together(left: str, right: str) -> None:
     """Unicode form, typography, white space, case and accents are accidents of whoever typed."""
     assert fold(left) == fold(right)
+
+
+@pytest.mark.parametrize(
+    "sign", [*"\u200e\u200f\u061c\u2066\u2067\u2068\u2069", *"\u202a\u202b\u202c\u202d\u202e\u200d\u00ad"]
+)
+def test_a_sign_that_nobody_sees_hides_no_word(sign: str) -> None:
+    """Text that mixes directions of writing is full of them, and a planted one slips past a ban."""
+    text = fold(f"We give a re{sign}fund{sign} here")
+    assert fold_needle("refund") in text
+    assert fold_pattern(r"\brefund\b").search(text)
+    assert fold_needle(f"re{sign}fund") in fold("a refund")
 
 
 @pytest.mark.parametrize(("left", "right"), [("が", "か"), ("שָׁ", "ש"), ("नि", "न")])
@@ -129,7 +141,7 @@ def test_patterns_are_folded_as_the_text_is(pattern: str, text: str) -> None:
     assert meets(pattern, text)
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_characters="\u00ad\u200b\u200c\u200d\u2060\ufeff")))
+@given(st.text(st.characters(codec="utf-8", exclude_characters=INVISIBLE)))
 def test_a_text_written_as_a_pattern_meets_itself(text: str) -> None:
     """In any script; blanks at its ends are trimmed from a text and meant in a pattern."""
     assert meets(re.escape(" ".join(text.split())), text)

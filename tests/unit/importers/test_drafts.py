@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from nightgate.evaluators.tools import ToolPolicy
 from nightgate.importers.drafts import WHY, Draft, draft_of, slug
 from nightgate.importers.masks import masked
 from nightgate.importers.proposals import Surroundings
-from nightgate.importers.records import Recorded, RecordedCall, Unread
+from nightgate.importers.records import Exchange, Recorded, RecordedCall, Unread
 from nightgate.scores import Status
 
 SUITE = """suite: drafted
@@ -294,7 +295,7 @@ def test_citations_follow_the_suites_own_pattern(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("¿Cuál fue el primer?", "cual-fue-el-primer"), ("שלום", ""), ("a/../b", "a-b"), ("x" * 99, "x" * 48)],
+    [("¿Cuál fue el primer?", "cual-fue-el-primer"), ("שלום", ""), ("a/../b", "a-b"), ("x" * 99, "x" * 33)],
 )
 def test_file_names_are_plain(text: str, name: str) -> None:
     """A user's words never reach the file system as they are."""
@@ -320,6 +321,113 @@ def test_two_traces_with_the_same_question_get_two_ids() -> None:
 
     assert draft_of(a_turn()).case_id != draft_of(other).case_id
     assert draft_of(a_turn()).case_id == draft_of(a_turn()).case_id
+
+
+def test_an_id_is_short_and_cut_at_a_word() -> None:
+    """It is typed after ``--case`` and stands in every table."""
+    draft = draft_of(a_turn(input="What is the cheapest storage class for logs that nobody reads?"))
+
+    assert re.fullmatch(r"what-is-the-cheapest-storage-[0-9a-f]{6}", draft.case_id)
+    assert len(draft.case_id) <= 40
+
+
+def test_the_draft_says_that_its_stage_never_gates() -> None:
+    """A run of such cases alone is inconclusive, which surprises whoever confirmed one."""
+    assert "## stage: capability is reported and never gates" in draft_of(a_turn()).case
+
+
+@pytest.mark.parametrize(("context", "said"), [({}, False), ({"customer": 7}, False), (None, True)])
+def test_a_context_is_asked_for_only_where_nothing_tells_whether_there_is_one(
+    context: dict[str, Any] | None, said: bool
+) -> None:
+    """A case without one has nothing to copy, and one that is known is in the draft."""
+    source = {"kind": "trial", "about": "trial 0", "case_id": "a"}
+
+    case = draft_of(a_turn(source=source, context=context)).case
+
+    assert ("if the case has a context, copy it" in case) is said
+
+
+def test_a_masked_argument_is_not_expected(tmp_path: Path) -> None:
+    """The agent sends the value, never the mask: an exact match would fail on every real answer."""
+    arguments = {
+        "user": "bob",
+        "auth": {"kind": "basic", "password": "hunter2hunter2"},
+        "old": ["hunter2hunter2"],
+    }
+    turn = masked(a_turn(calls=(RecordedCall(name="login", arguments=arguments),)), ())
+
+    draft = draft_of(turn)
+    (case,) = confirmed(draft, tmp_path).cases
+
+    (entry,) = case.expect.arguments
+    assert (entry.where, entry.match) == ({"user": "bob", "auth": {"kind": "basic"}}, "subset")
+    assert "## call 1: masked, so not expected: 'auth.password', 'old'; the rest" in draft.case
+
+
+def test_arguments_that_are_masked_altogether_are_not_expected(tmp_path: Path) -> None:
+    """``where: {}`` would hold for any call."""
+    turn = masked(a_turn(calls=(RecordedCall(name="login", arguments={"password": "hunter2hunter2"}),)), ())
+
+    (case,) = confirmed(draft_of(turn), tmp_path).cases
+
+    assert (case.expect.tools.must_call, case.expect.arguments) == (("login",), ())
+
+
+def test_a_mask_is_never_a_word_that_the_answer_must_contain(tmp_path: Path) -> None:
+    """It stands in data and answer alike, and in no real answer."""
+    call = RecordedCall(
+        name="login", arguments={"password": "hunter2hunter2"}, result="hunter2hunter2 is set"
+    )
+    turn = masked(a_turn(calls=(call,), output="hunter2hunter2 works."), ())
+
+    (case,) = confirmed(draft_of(turn), tmp_path).cases
+
+    assert not case.expect.answer.asks
+
+
+def a_conversation() -> Recorded:
+    calls = tuple(RecordedCall(name=name, arguments={}, step=step) for step, name in enumerate("abc"))
+    exchanges = (
+        Exchange(user="Cancel it.", agent="Which one?", calls=1),
+        Exchange(user="The 7th.", agent="Done.", calls=2),
+    )
+    return a_turn(input="Cancel it.", calls=calls, output="Done.", exchanges=exchanges)
+
+
+def test_a_conversation_becomes_a_persona_that_opens_like_the_user(tmp_path: Path) -> None:
+    """One message of a conversation is no single question; its goal is for a person to say."""
+    draft = draft_of(a_conversation())
+    confirmed_suite = SUITE + "user: scripted:user\n"
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "suite.yaml").write_text(confirmed_suite)
+    (tmp_path / "draft.yaml").write_text(uncommented(draft.case))
+    for name in ("replay", "user"):
+        (tmp_path / "scripts" / f"{name}.yaml").write_text(draft.script)
+
+    (case,) = load_suite(tmp_path).cases
+
+    assert case.persona is not None
+    assert (case.layer, case.input, case.persona.opening) == ("conversation", None, "Cancel it.")
+    assert "##   2. The 7th." in draft.case
+    assert case.expect.tools.must_call == ("a", "b", "c")
+    assert (case.expect.arguments, case.expect.answer.asks) == ((), False)
+
+
+def test_replies_of_a_conversation_come_in_its_turns(tmp_path: Path) -> None:
+    """A script without the answers in between would answer the first message with the last word."""
+    draft = draft_of(a_conversation())
+    (tmp_path / "replay.yaml").write_text(draft.script)
+
+    steps = load_script(tmp_path / "replay.yaml").replies[draft.case_id].trials[0].steps
+
+    assert [[call.name for call in step.call] or step.say for step in steps] == [
+        ["a"],
+        "Which one?",
+        ["b"],
+        ["c"],
+        "Done.",
+    ]
 
 
 def test_an_unanswered_turn_says_so(tmp_path: Path) -> None:

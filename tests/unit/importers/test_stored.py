@@ -8,7 +8,8 @@ import pytest
 
 from makers import a_call, a_trial, assistant, results, user
 from nightgate.importers.records import NoContentError, Recorded
-from nightgate.importers.stored import recorded_trial, with_context
+from nightgate.importers.stored import UselessTrialError, recorded_trial, with_context
+from nightgate.talks import EndReason, Talk, TurnNote
 from nightgate.trials import Ending, Trial
 
 
@@ -56,9 +57,9 @@ def test_offered_tools_are_known() -> None:
 
 def test_an_ending_that_is_none_is_told() -> None:
     """The person must know that the trial broke."""
-    trial = a_played(ending=Ending.INFRA_ERROR, error="throttled")
+    trial = a_played(ending=Ending.AGENT_TIMEOUT, error="late")
 
-    assert [str(item) for item in read(trial).unread] == ["trial: it ended as infra_error (throttled)"]
+    assert [str(item) for item in read(trial).unread] == ["trial: it ended as agent_timeout (late)"]
 
 
 def test_no_answer_is_not_an_empty_answer() -> None:
@@ -97,10 +98,70 @@ def test_of_a_conversation_the_last_turn_is_taken() -> None:
     assert [str(item) for item in recorded.unread] == ["conversation: an earlier turn left out: 'Hi'"]
 
 
-def test_a_trial_in_which_nothing_was_said_is_no_case() -> None:
-    """It was never played, or nothing of it was kept."""
-    with pytest.raises(NoContentError, match="nothing was said in it"):
-        read(a_trial("", input="", messages=(), ending=Ending.NOT_RUN))
+@pytest.mark.parametrize("text", ["", " ", "\u00a0", "\u2028", "\u200b\n"])
+def test_a_trial_in_which_the_user_said_nothing_is_no_case(text: str) -> None:
+    """A blank question would make a draft that cannot be loaded."""
+    with pytest.raises(NoContentError, match="the user said nothing in it"):
+        read(a_trial("Hello?", input=text, messages=(user(text), assistant("Hello?"))))
+
+
+@pytest.mark.parametrize(
+    "ending", [Ending.INFRA_ERROR, Ending.SIMULATOR_ERROR, Ending.CANCELLED, Ending.NOT_RUN]
+)
+def test_a_trial_that_others_ended_is_refused(ending: Ending) -> None:
+    """What it shows is a fault of the machine; a case of it would blame the agent."""
+    with pytest.raises(UselessTrialError, match=f"it ended as {ending} \\(throttled\\)"):
+        read(a_played(ending=ending, error="throttled"))
+
+
+def test_a_trial_without_an_answer_of_the_model_is_refused() -> None:
+    """The draft would expect that no tool is called."""
+    trial = a_trial("", ending=Ending.AGENT_ERROR, error="no factory", messages=(user("Hi"),))
+
+    with pytest.raises(UselessTrialError, match="without a single answer of the model"):
+        read(trial)
+
+
+@pytest.mark.parametrize(
+    ("completed", "hint"),
+    [([0, 2], "take --trial 2, which completed"), ([0], "no other trial"), ([], "no other")],
+)
+def test_the_refusal_names_a_trial_that_completed(completed: list[int], hint: str) -> None:
+    """Another one of the same case is what was meant."""
+    assert hint in str(UselessTrialError(a_trial(), "it broke", completed))
+
+
+def test_a_conversation_is_taken_whole() -> None:
+    """Its last message alone means nothing."""
+    turns = [
+        TurnNote(turn=1, user="Hi", agent="Ho", tool_calls=1),
+        TurnNote(turn=2, user="So?", agent="Done."),
+    ]
+    messages = (user("Hi"), assistant(("t1", "find", {})), results(("t1", "x")), assistant("Ho"), user("So?"))
+    trial = a_trial(
+        "Done.",
+        a_call("find", call_id="t1"),
+        messages=(*messages, assistant("Done.")),
+        conversation=Talk(end_reason=EndReason.USER_SATISFIED, turns=turns),
+    )
+
+    recorded = read(trial)
+
+    assert (recorded.input, [call.name for call in recorded.calls], recorded.output) == (
+        "Hi",
+        ["find"],
+        "Done.",
+    )
+    assert [(part.user, part.agent, part.calls) for part in recorded.exchanges] == [
+        ("Hi", "Ho", 1),
+        ("So?", "Done.", 0),
+    ]
+    assert recorded.unread == ()
+
+
+def test_whether_the_case_has_a_context_is_not_known_from_the_trial() -> None:
+    """Rows keep none, which is not the same as there being none."""
+    assert read(a_played()).context is None
 
 
 def test_context_of_the_case_is_kept() -> None:

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightgate.importers.masks import masked
 from nightgate.importers.otel import span_of
+from nightgate.importers.overlaps import Overlaps
 from nightgate.importers.records import Recorded
 from nightgate.importers.turns import last_turn
 
@@ -136,6 +138,153 @@ def test_one_id_for_all_calls_loses_none() -> None:
         ({"n": 1}, "one"),
         ({"n": 2}, "two"),
     ]
+
+
+def ran(number: int, call_id: str, n: int, response: str, name: str = "find") -> dict[str, Any]:
+    return tool(
+        number,
+        tool__name=name,
+        tool__call__id=call_id,
+        tool__call__arguments=json.dumps({"n": n}),
+        tool__call__result=response,
+    )
+
+
+@given(st.permutations(range(4)), st.booleans(), st.booleans())
+def test_tools_that_finish_in_another_order_keep_their_results(
+    order: list[int], shared: bool, told: bool
+) -> None:
+    """With one id for all, only the arguments tell which tool ran for which call."""
+    ids = ["call" if shared else f"c{n}" for n in range(4)]
+    answer = said("assistant", *(use(ids[n], n=n) for n in range(4)))
+    back = said("tool", *(result(ids[n], f"result {n}") for n in order))
+    spans = [ran(2 + at, ids[n], n, f"result {n}") for at, n in enumerate(order)]
+
+    recorded = read(
+        chat(1, [HI], answer),
+        *spans,
+        chat(7, [HI, answer, *([back] if told else [])], said("assistant", "x")),
+    )
+
+    assert [(call.arguments["n"], call.result) for call in recorded.calls] == [
+        (n, f"result {n}") for n in range(4)
+    ]
+
+
+def test_two_tools_with_one_id_are_told_apart_by_their_names() -> None:
+    """Spans need not have arguments."""
+    answer = said("assistant", use("call", "find", n=1), use("call", "pay", n=2))
+    spans = [
+        tool(2 + at, tool__name=name, tool__call__id="call", tool__call__result=f"{name} ran")
+        for at, name in enumerate(("pay", "find"))
+    ]
+
+    recorded = read(chat(1, [HI], answer), *spans, chat(5, [HI, answer], said("assistant", "x")))
+
+    assert [(call.name, call.result) for call in recorded.calls] == [("find", "find ran"), ("pay", "pay ran")]
+
+
+def test_results_that_name_their_tool_meet_its_call() -> None:
+    """Nothing else tells them apart where ids are shared or missing and no tool has a span."""
+    answer = said("assistant", use("", "find"), use("", "pay"))
+    back = said("tool", *({**result("", f"{name} ran"), "name": name} for name in ("pay", "find")))
+
+    recorded = read(chat(1, [HI], answer), chat(3, [HI, answer, back], said("assistant", "x")))
+
+    assert [(call.name, call.result) for call in recorded.calls] == [("find", "find ran"), ("pay", "pay ran")]
+
+
+def test_arguments_that_a_span_writes_differently_are_the_same() -> None:
+    """``12.0`` is ``12``; the order of keys means nothing."""
+    answer = said("assistant", use("call", n=1, m=2), use("call", n=3, m=4))
+    spans = [
+        tool(
+            2,
+            tool__name="find",
+            tool__call__id="call",
+            tool__call__arguments='{"m": 4.0, "n": 3}',
+            tool__call__result="b",
+        ),
+        tool(
+            3,
+            tool__name="find",
+            tool__call__id="call",
+            tool__call__arguments='{"m": 2, "n": 1.0}',
+            tool__call__result="a",
+        ),
+    ]
+
+    recorded = read(chat(1, [HI], answer), *spans)
+
+    assert [call.result for call in recorded.calls] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", [" ", "\u00a0", "\u2028", "\u200b", "\n\t"])
+def test_a_blank_question_is_no_content(text: str) -> None:
+    """The draft of it could not be loaded."""
+    recorded, reading = last_turn([span_of(chat(1, [said("user", text)], said("assistant", "Hi?")))], SOURCE)
+
+    assert recorded is None
+    assert reading.blank
+
+
+def test_a_blank_message_beside_a_question_is_left_out_in_silence() -> None:
+    """It says nothing that could be missed."""
+    recorded = read(chat(1, [said("user", " "), HI, said("user", "\n")], said("assistant", "Ho")))
+
+    assert (recorded.input, recorded.unread) == ("Hi", ())
+
+
+def test_the_agents_span_fills_in_for_a_blank_question() -> None:
+    """As for a missing one."""
+    recorded = read(
+        a_span(0, "invoke_agent", input__messages=[HI]), chat(1, [said("user", " ")], said("assistant", "Ho"))
+    )
+
+    assert (recorded.input, recorded.output) == ("Hi", "Ho")
+
+
+def test_a_blank_last_message_does_not_bring_the_turn_before_it_back() -> None:
+    """Its answer would be taken for that turn's."""
+    spans = [chat(1, [HI, said("assistant", "Ho"), said("user", " ")], said("assistant", "Hm?"))]
+
+    assert last_turn([span_of(span) for span in spans], SOURCE)[0] is None
+
+
+def test_many_conversations_take_no_more_than_their_number() -> None:
+    """Each was once laid over every other; counted, not timed: comparisons of whole items."""
+    spans = [chat(n, [said("user", f"q{n}")], said("assistant", "a")) for n in range(300)]
+    compared = 0
+
+    class Counted(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    overlaps = Overlaps()
+    for span in spans:
+        keys = [Counted(part["content"]) for part in span["attributes"]["gen_ai.input.messages"][0]["parts"]]
+        assert overlaps.find(keys) is None
+        overlaps.add(keys)
+    overlaps.outer()
+
+    assert compared <= 3 * len(spans)
+    assert len(read(*spans).unread) == len(spans) - 1
+
+
+def test_what_earlier_turns_hold_is_looked_through_for_secrets() -> None:
+    """A password of the first turn may come back in the last one."""
+    login, done = said("assistant", use("c1", "login", password="hunter2hunter2")), said("assistant", "Hi.")
+    again = said("user", "Was it hunter2hunter2?")
+    history = [HI, login, said("tool", result("c1")), done, again]
+
+    recorded = masked(read(chat(1, [HI], login), chat(3, history, said("assistant", "Yes."))), ())
+
+    assert recorded.input == "Was it [redacted]?"
 
 
 def test_calls_without_ids_meet_their_tool_spans_by_arguments() -> None:

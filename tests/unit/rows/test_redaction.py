@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightgate.rows.records import Record, encode_record
-from nightgate.rows.redaction import MASK, credentials, may_hold_secret, redact, redact_lines, redact_text
+from nightgate.rows.redaction import (
+    MASK,
+    credentials,
+    may_hold_secret,
+    redact,
+    redact_lines,
+    redact_text,
+    secrets_in,
+)
 from rowgen import RECORDS
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7x/3\nq8Zk+Lw==\n-----END RSA PRIVATE KEY-----"
@@ -220,3 +228,20 @@ def test_a_literal_never_takes_the_letter_of_an_escape() -> None:
 def test_a_lone_surrogate_does_not_stop_the_masking() -> None:
     """It becomes the replacement character, as no file could hold it."""
     assert redact_text("api_key=aB3dE6gH9 \ud800", literals=()) == f"api_key={MASK} \ufffd"
+
+
+@pytest.mark.parametrize(("text", "clean"), SECRETS)
+def test_what_is_taken_out_can_be_named(text: str, clean: str) -> None:
+    """Whoever masks it elsewhere needs the value itself: without it, the text is the masked one."""
+    found = secrets_in([text, "nothing here"])
+
+    assert found
+    for value in sorted(found, key=len, reverse=True):
+        assert value in text
+    assert not any(value in clean for value in found)
+
+
+def test_a_text_without_a_secret_names_none() -> None:
+    """Nor does an empty list."""
+    assert secrets_in(["the key is under the mat", ""]) == set()
+    assert secrets_in([]) == set()

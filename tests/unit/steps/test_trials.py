@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,27 +15,31 @@ from nightgate.rows.keys import plan_key, staging_key
 from nightgate.rows.records import encode_record
 from nightgate.scores import Cell
 from nightgate.steps.finishing import finish_run
-from nightgate.steps.trials import stored_trial
-from nightgate.trials import Trial
+from nightgate.steps.trials import completed_trials, stored_trial
+from nightgate.trials import Ending, Trial
 
 PLANNED = 3
 
 
-def the_trial(number: int) -> Trial:
+def the_trial(number: int, ending: Ending = Ending.COMPLETED) -> Trial:
     """A trial with words of its own."""
     said = f"answer {number}"
-    trial = a_trial(said, messages=(user("Hi"), assistant(said)))
+    trial = a_trial(said, ending=ending, messages=(user("Hi"), assistant(said)))
     return replace(trial, key=replace(trial.key, trial=number))
 
 
-def a_run(*, played: int = PLANNED) -> InMemoryStore:
+def a_run(*, played: int = PLANNED, broken: Sequence[int] = ()) -> InMemoryStore:
     """A store with run ``r``: one case, ``played`` of its trials staged, all judged."""
+    endings = dict.fromkeys(broken, Ending.INFRA_ERROR)
     store = InMemoryStore()
     store.create(plan_key("r"), a_plan(a_planned_case(a_case("a"), trials=PLANNED)).to_json())
     records = [
         record
         for number in range(played)
-        for record in (the_trial(number), Cell(case_id="a", trial=number, score=a_score()))
+        for record in (
+            the_trial(number, endings.get(number, Ending.COMPLETED)),
+            Cell(case_id="a", trial=number, score=a_score()),
+        )
     ]
     store.create(
         staging_key("r", "000001-w-000000.jsonl.zst"),
@@ -82,6 +87,17 @@ def test_a_trial_that_was_not_played_yet_is_refused_with_the_way_on() -> None:
     """An open run may still play it."""
     with pytest.raises(InputError, match="--resume r"):
         stored_trial(a_run(played=1), "r", "a", 2)
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_trials_that_completed_are_known_in_open_and_committed_runs(committed: bool) -> None:
+    """They are what a refused trial is replaced by."""
+    store = a_run(played=PLANNED, broken=(1,))
+    if committed:
+        finish_run(store, "r")
+
+    assert completed_trials(store, "r", "a") == [0, 2]
+    assert completed_trials(store, "r", "other") == []
 
 
 def test_a_transcript_that_is_gone_is_damage_and_not_silence() -> None:

@@ -65,6 +65,8 @@ class Accounts:
         self._price = batch_price(wire.price)
         self._longest = 0
         """Output tokens of the longest answer so far."""
+        self._underrated = 1.0
+        """By what factor an input was larger than its guess, at the most."""
 
     def hold(self, record: Record) -> None:
         """Hold the record's money.
@@ -75,7 +77,7 @@ class Accounts:
         held = 0
         if self._price is not None and self._price is not FREE:
             output = self._longest or int(record.scope.limits.get("output_tokens", 0)) or _OUTPUT_TOKENS
-            held = estimate_call_nanousd(self._price, record.input_tokens, output)
+            held = estimate_call_nanousd(self._price, int(record.input_tokens * self._underrated) + 1, output)
         record.reservation = self._meter.budget.reserve(held)
 
     def release(self, record: Record) -> None:
@@ -110,7 +112,10 @@ class Accounts:
         for event in events:
             reply.take(event, 0.0)
         usage = reply.usage
-        self._longest = max(self._longest, usage.output if usage else 0)
+        if usage is not None:
+            read = usage.input + usage.cache_read + usage.cache_write
+            self._longest = max(self._longest, usage.output)
+            self._underrated = max(self._underrated, read / max(1, record.input_tokens))
         self._close(record, Outcome.OK, None, usage, self._cost(usage), reply.stop_reason)
         scope = record.scope
         fatal = scope.fatal

@@ -31,7 +31,7 @@ class Job:
     job_id: str | None = None
     """The provider's; None until it is known to be submitted."""
     stored: bool = False
-    """Whether an earlier process may have submitted it."""
+    """Whether somebody may have submitted it: it is looked for first."""
     waiting: dict[str, Record] = field(default_factory=dict)
     """Those of its records that somebody here asks for."""
 

@@ -39,13 +39,20 @@ class Engine:
         store: Where the state of jobs lies.
         spec: Of the model.
         settings: Sizes and patience.
+        told: Takes a line for people when a job is submitted or over.
     """
 
     def __init__(
-        self, service: BatchService, accounts: Accounts, store: Store, spec: str, settings: BatchSettings
+        self,
+        service: BatchService,
+        accounts: Accounts,
+        store: Store,
+        spec: str,
+        settings: BatchSettings,
+        told: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._service, self._accounts, self._store = service, accounts, store
-        self._spec, self._settings = spec, settings
+        self._spec, self._settings, self._told = spec, settings, told
         self._limits = _limits(service.limits, settings)
         self._book: JobBook | None = None
         self._loading = asyncio.Lock()
@@ -53,6 +60,8 @@ class Engine:
         self._waiting: dict[str, Record] = {}
         self._held: dict[str, Record] = {}
         """They fit the cap only once what is in flight costs less than is held for it."""
+        self._cutting: list[Record] = []
+        self._closed = False
         self._last = 0.0
         self._gatherer: asyncio.Task[None] | None = None
         self._work: dict[Job, asyncio.Task[None]] = {}
@@ -77,6 +86,7 @@ class Engine:
 
     async def close(self) -> None:
         """Let go of the jobs; they go on at the provider, and a resume finds them."""
+        self._closed = True
         tasks = [task for task in (self._gatherer, *self._work.values()) if task is not None]
         for task in tasks:
             task.cancel()
@@ -102,7 +112,9 @@ class Engine:
                 await asyncio.sleep(rest)
             await self._begin()
         except Exception as error:  # whatever broke, nobody may wait for ever
-            self._fail([*self._waiting.values(), *self._held.values()], error)
+            waiting = [*self._waiting.values(), *self._held.values(), *self._cutting]
+            self._waiting, self._held, self._cutting = {}, {}, []
+            self._fail(waiting, error)
 
     async def _begin(self) -> None:
         """Start work on all that waits, as far as the cap allows."""
@@ -110,7 +122,7 @@ class Engine:
             self._start(job)
         waiting = [*self._held.values(), *self._waiting.values()]
         self._held, self._waiting = {}, {}
-        fit = self._hold(waiting)
+        fit = self._cutting = self._hold(waiting)
         jobs, few = cut(fit, self._limits, lambda record: len(self._service.line(record)) + 1)
         for record in few:
             self._accounts.release(record)
@@ -120,6 +132,7 @@ class Engine:
             job = self._book.new(records)
             self._job_of.update(dict.fromkeys(job.record_ids, job))
             self._start(job)
+        self._cutting = []
         if self._held and not self._work:
             self._refuse()
 
@@ -155,7 +168,7 @@ class Engine:
 
     def _ended(self, job: Job) -> None:
         del self._work[job]
-        again = bool(job.waiting) or bool(self._held)
+        again = (bool(job.waiting) or bool(self._held)) and not self._closed
         if again and (self._gatherer is None or self._gatherer.done()):
             self._gatherer = asyncio.get_running_loop().create_task(self._gather())
 
@@ -185,6 +198,7 @@ class Engine:
         if found is None:
             if not job.stored:
                 await asyncio.to_thread(self._book.submitting, job)
+                job.stored = True
             for record in job.waiting.values():
                 if record.reservation is None:
                     self._accounts.hold(record)
@@ -192,6 +206,9 @@ class Engine:
                 self._accounts.sent(record)
             found = await self._submit_once(job)
         await asyncio.to_thread(self._book.submitted, job, found)
+        for record in job.waiting.values():
+            record.body = {}  # thousands wait for hours: what was sent is not needed any more
+        self._told(f"batch: {len(job.record_ids)} judgements wait at {self._spec} as job {found}")
         return True
 
     async def _submit_once(self, job: Job) -> str:
@@ -233,6 +250,7 @@ class Engine:
         """Hand every record of a job that is over what its line says."""
         assert job.job_id is not None
         job_id = job.job_id
+        self._told(f"batch: job {job_id} is {standing.word}")
 
         async def read() -> None:
             async with contextlib.aclosing(self._service.results(job_id, standing)) as lines:

@@ -5,6 +5,7 @@ Owns the choice of the provider's service for a spec, and what is refused before
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nightgate.adapters.batch.accounts import Accounts
@@ -32,6 +33,8 @@ class BatchQueues:
 
     def __init__(self, store: Store, settings: BatchSettings) -> None:
         self._store, self._settings = store, settings
+        self.told: Callable[[str], None] = lambda _: None
+        """Takes lines for people who wait: which jobs there are, and how they ended."""
         self._engines: dict[str, Engine] = {}
         self._models: dict[str, BatchModel] = {}
 
@@ -58,7 +61,8 @@ class BatchQueues:
             )
             raise InputError(msg)
         service = self._service(spec, live, text)
-        engine = Engine(service, Accounts(meter, live.wire), self._store, text, self._settings)
+        accounts = Accounts(meter, live.wire)
+        engine = Engine(service, accounts, self._store, text, self._settings, self._tell)
         self._engines[text] = engine
         model = self._models[text] = BatchModel(live, service, engine, meter)
         return model
@@ -67,6 +71,9 @@ class BatchQueues:
         """Let go of all jobs."""
         for engine in self._engines.values():
             await engine.close()
+
+    def _tell(self, line: str) -> None:
+        self.told(line)
 
     def _service(self, spec: ModelSpec, live: MeteredModel, text: str) -> BatchService:
         inner: Any = live.inner
