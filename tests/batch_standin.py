@@ -323,7 +323,12 @@ class OpenAI(Provider):
 
 
 def completion(body: Mapping[str, Any]) -> JsonObject:
-    """A chat completion to a request."""
+    """A chat completion, or a response, to a request."""
+    if "input" in body:
+        text = said(json.dumps(body["input"], sort_keys=True))
+        message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        usage = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}
+        return {"id": "r", "object": "response", "status": "completed", "output": [message], "usage": usage}
     prompt = json.dumps(body["messages"], sort_keys=True)
     if body.get("tools"):
         function = body["tools"][0]["function"]

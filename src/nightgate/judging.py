@@ -56,8 +56,8 @@ def unjudged(
             version=planned.version,
             status=Status.ERROR,
             blame=Blame.EVALUATOR,
-            reason="the trial's trajectory is missing: the target shows no agent whose calls could be "
-            "recorded. Return a strands Agent, or a graph of them, from the factory",
+            reason="the trial's trajectory is missing: the target, or a part of it, shows no agent whose "
+            "calls could be recorded. Return a strands Agent, or a graph of them, from the factory",
         )
     if planned.name == "BlockedAsExpected" and trial.ending is Ending.AGENT_BLOCKED:
         return None

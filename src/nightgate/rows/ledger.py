@@ -27,7 +27,9 @@ def merge_calls(records: Iterable[Call | CallStart]) -> list[Call]:
     starts: dict[str, CallStart] = {}
     for record in records:
         if isinstance(record, CallStart):
-            starts.setdefault(record.call_id, record)
+            begun = starts.get(record.call_id)
+            if begun is None or repr(record) > repr(begun):
+                starts[record.call_id] = record
             continue
         known = calls.get(record.call_id)
         if known is None or _weight(record) > _weight(known):

@@ -245,7 +245,7 @@ def test_a_refusal_is_told_from_what_broke(text: str, found: str) -> None:
     ],
 )
 def test_an_acknowledgement_counts_as_loaded_unless_it_takes_that_back(text: str, found: str) -> None:
-    """The plugin answers so for a skill without instructions; other harnesses hand the body over elsewhere."""
+    """The plugin answers so for a skill without instructions; others bring the body elsewhere."""
     assert outcome(text) == found
     assert Outcome(found).loaded is (found == "no_body")
 
