@@ -118,9 +118,9 @@ def warnings(suite: Suite, tools: Mapping[str, Tools | None], *, live: bool) -> 
     blind = [case.id for case in suite.cases if tools.get(case.id, {}) is None]
     if blind:
         found.append(
-            f"the target of {suite.agent}, or a part of it, shows no agent (case {blind[0]!r}): its calls cannot be "
-            "recorded: checks of tools, arguments and skills will be errors. Return a strands Agent, or a "
-            "graph of them"
+            f"the target of {suite.agent}, or a part of it, shows no agent (case {blind[0]!r}): its calls "
+            "cannot be recorded, so checks of tools, arguments and skills will be errors. Return a strands "
+            "Agent, or a graph of them"
         )
     if live and not suite.model.startswith("scripted:") and (suite.judge or "").startswith("scripted:"):
         found.append(
