@@ -48,11 +48,13 @@ class QueueDouble:
     fates: Mapping[int, str] = field(default_factory=dict)
     ends: Sequence[str] = ()
     troubles: list[str | None] = field(default_factory=list)
-    limits: Limits = Limits(minimum=1, maximum=1000, most_bytes=1_000_000)
+    limits: Limits = field(default_factory=lambda: Limits(minimum=1, maximum=1000, most_bytes=1_000_000))
     jobs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)
     hold: asyncio.Event | None = None
     """While it is not set, no job is over."""
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a job was submitted."""
 
     def render(
         self, messages: Any, tool_specs: Any, system_prompt: str | None, extra: Mapping[str, Any]
@@ -79,6 +81,7 @@ class QueueDouble:
             raise AwayError("away")
         self.jobs[job] = [json.loads(line) for line in lines.splitlines()]
         self.seen.update(told["id"] for told in self.jobs[job])
+        self.arrived.set()
         if trouble == "after":
             raise AwayError("the answer was lost")
         return job

@@ -259,36 +259,11 @@ class OpenAI(Provider):
         outputs: list[bytes] = []
         errors: list[bytes] = []
         for number, line in enumerate(lines if end != "failed" else []):
-            record, body = line["custom_id"], line["body"]
-            if end == "expired" and number % 2:
-                expired = {"code": "batch_expired", "message": "This request could not be executed in time."}
-                errors.append(_line({"custom_id": record, "response": None, "error": expired}))
-                continue
-            fate = self.fate(record, body)
-            if fate == "missing":
-                continue
-            if fate == "error":
-                refused = {"error": {"code": "server_error", "message": "The server had an error"}}
-                errors.append(
-                    _line(
-                        {
-                            "custom_id": record,
-                            "response": {"status_code": 500, "body": refused},
-                            "error": None,
-                        }
-                    )
-                )
-                continue
-            whole = _line({"id": "r", "custom_id": record, "error": None,
-                           "response": {"status_code": 200, "request_id": "q", "body": completion(body)}})  # fmt: skip
-            if fate == "malformed":
-                broken = {
-                    "custom_id": record,
-                    "error": None,
-                    "response": {"status_code": 200, "body": {"choices": []}},
-                }
-                whole = whole[: len(whole) // 2] if number % 2 else _line(broken)
-            outputs.append(whole)
+            left = end in ("expired", "stopped") and number % 2 == 1
+            fate = end if left else self.fate(line["custom_id"], line["body"])
+            told = _told(line, fate, half=number % 2 == 1)
+            if told is not None:
+                (errors if fate in ("error", "expired") else outputs).append(told)
         job["output_file_id"] = self._file(b"\n".join(shuffled(outputs)) + b"\n") if outputs else None
         job["error_file_id"] = self._file(b"\n".join(errors) + b"\n") if errors else None
         job["status"] = {"stopped": "cancelled"}.get(end, end)
@@ -352,6 +327,24 @@ def completion(body: Mapping[str, Any]) -> JsonObject:
         "choices": [choice],
         "usage": usage,
     }
+
+
+def _told(line: JsonObject, fate: str, *, half: bool) -> bytes | None:
+    """What the files say of a record: nothing of one that is missing, or that a stopped job left."""
+    if fate in ("missing", "stopped"):
+        return None
+    told: JsonObject = {"id": "r", "custom_id": line["custom_id"], "error": None}
+    if fate == "expired":
+        late = {"code": "batch_expired", "message": "This request could not be executed in time."}
+        return _line({**told, "response": None, "error": late})
+    if fate == "error":
+        refused = {"error": {"code": "server_error", "message": "The server had an error"}}
+        return _line({**told, "response": {"status_code": 500, "request_id": "q", "body": refused}})
+    response = {"status_code": 200, "request_id": "q", "body": completion(line["body"])}
+    if fate == "malformed" and not half:
+        response["body"] = {"choices": []}
+    whole = _line({**told, "response": response})
+    return whole[: len(whole) // 2] if fate == "malformed" and half else whole
 
 
 def _line(value: Any) -> bytes:

@@ -220,38 +220,9 @@ def _planned_case(data: Mapping[str, Any]) -> PlannedCase:
     return PlannedCase(**values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
-    """A share of a run's trials: what one task plays."""
-
-    run_id: str
-    suite: str
-    index: int
-    trials: tuple[tuple[str, int], ...]
-    """(case id, trial)."""
-
-
 def digest(value: Any) -> str:
     """Sixteen hex digits of the canonical JSON of ``value``."""
     return hashlib.sha256(canonical_json(value)).hexdigest()[:16]
-
-
-def cut(plan: Plan, shards: int) -> tuple[Shard, ...]:
-    """Deal the trials over ``shards``; the trials of one case go to different ones.
-
-    Every planned trial is in exactly one shard; no shard is empty.
-    """
-    order = sorted(((trial, case.case_id) for case, trial in plan.trials()), key=lambda pair: pair[0])
-    count = max(1, min(shards, len(order)))
-    return tuple(
-        Shard(
-            run_id=plan.run_id,
-            suite=plan.suite,
-            index=index,
-            trials=tuple((case_id, trial) for trial, case_id in order[index::count]),
-        )
-        for index in range(count)
-    )
 
 
 def guess_facts(suite: Suite, name: str) -> EvaluatorFacts:

@@ -22,11 +22,12 @@ from nightgate.deadlines import contained
 from nightgate.errors import BudgetError
 from nightgate.evaluators.registry import Registered
 from nightgate.judging import CURTAILED, curtailed, judge
-from nightgate.plans import Plan, PlannedCase, Shard
+from nightgate.plans import Plan, PlannedCase
 from nightgate.playing import not_run, play
 from nightgate.ports import AgentFactory, Models, UserModel
 from nightgate.recorder import Recorder
 from nightgate.scores import Blame, Cell
+from nightgate.shards import Shard
 from nightgate.trials import Trial
 
 THREAD_PREFIX = "nightgate"

@@ -105,9 +105,9 @@ def make_plan(
     planned = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
     return Plan(
         **_identity(suite, request, started),
+        **_asked(request, suite),
         owner=suite.owner or None,
         run_kind="run",
-        trigger=request.trigger,
         model=suite.model,
         judge=suite.judge,
         user=suite.user,
@@ -118,21 +118,28 @@ def make_plan(
         gate=suite.gate.model_dump(mode="json"),
         timeout_s=suite.timeout_s,
         limits=limits_of(suite),
-        budget_nanousd=request.budget_nanousd(suite.budget_usd),
-        allow_unpriced=request.allow_unpriced,
-        filters={name: list(getattr(request, name)) for name in _FILTERS if getattr(request, name)},
         parts=next(map(asdict, agents.values()), {}),
         price_table=price_table,
         git_sha=git_sha(suite),
         nightgate=VERSION,
-        seed=request.seed,
-        suite_path=request.suite,
         advisory=tuple(name for name in advisory if any(name == e.name for e in planned)),
-        curtail=request.curtail,
-        as_live=bool(request.live),
         warnings=tuple(redact_texts(list(warnings))),
         live=live,
     )
+
+
+def _asked(request: RunRequest, suite: Suite) -> dict[str, Any]:
+    """What the request says of how the run is played, as the plan keeps it."""
+    return {
+        "trigger": request.trigger,
+        "budget_nanousd": request.budget_nanousd(suite.budget_usd),
+        "allow_unpriced": request.allow_unpriced,
+        "filters": {name: list(getattr(request, name)) for name in _FILTERS if getattr(request, name)},
+        "seed": request.seed,
+        "suite_path": request.suite,
+        "curtail": request.curtail,
+        "as_live": bool(request.live),
+    }
 
 
 def _identity(suite: Suite, request: RunRequest, started: datetime) -> dict[str, Any]:

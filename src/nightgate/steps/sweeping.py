@@ -9,22 +9,19 @@ adapter.
 from __future__ import annotations
 
 import secrets
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from nightgate.calls import Role
 from nightgate.cases import Case, Suite, case_hash, evaluators_of
 from nightgate.cases.problems import did_you_mean
 from nightgate.errors import InputError
-from nightgate.estimates import NANO, judge_call
 from nightgate.evaluators.registry import Registered
 from nightgate.plans import SWEEP, Plan, PlannedCase, PlannedEvaluator, new_run_id, threshold_of, utc_date
 from nightgate.ports import Store
-from nightgate.prices import PriceTable, cost_nanousd
 from nightgate.requests import RunRequest
 from nightgate.rows import keys
 from nightgate.rows.facts import cell_from_row
@@ -34,7 +31,7 @@ from nightgate.scores import Cell, Status
 from nightgate.steps.listing import runs_of
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.steps.trials import StoredTrials
-from nightgate.trials import Ending, Usage
+from nightgate.trials import Ending
 from nightgate.version import VERSION
 
 _JUDGEABLE = frozenset({Ending.COMPLETED, Ending.AGENT_BLOCKED})
@@ -275,74 +272,6 @@ def _earlier(store: Store, source: Source) -> Iterator[tuple[Manifest, bool]]:
         manifest = manifest_of(store, plan) if plan.source == source.plan.run_id else None
         if manifest is not None:
             yield manifest, True
-
-
-def spent_on_judging(store: Store, source: Source) -> dict[str, tuple[int, int, int]]:
-    """Judge calls of a run by evaluator: how many answered, input and output tokens."""
-    found: dict[str, tuple[int, int, int]] = {}
-    for row in rows_of(store, source.manifest, keys.CALLS, ("role", "evaluator", "tokens_in", "tokens_out")):
-        if row["role"] == Role.JUDGE.value and row["tokens_in"] is not None:
-            calls, read, written = found.get(row["evaluator"], (0, 0, 0))
-            found[row["evaluator"]] = (calls + 1, read + row["tokens_in"], written + (row["tokens_out"] or 0))
-    return found
-
-
-def forecast(
-    plan: Plan,
-    suite: Suite,
-    known: Sequence[Cell],
-    prices: PriceTable,
-    spent: Mapping[str, tuple[int, int, int]],
-) -> dict[str, Any]:
-    """What a sweep would judge and cost.
-
-    Args:
-        plan: The sweep's.
-        suite: For the length of the questions, where nothing was ever spent.
-        known: Findings that still hold.
-        prices: The table.
-        spent: Tokens of the source's own judge calls, by evaluator.
-    """
-    inputs = {case.id: case for case in suite.cases}
-    have = Counter(cell.score.evaluator for cell in known)
-    rows: list[dict[str, Any]] = []
-    for planned in plan.evaluators:
-        cells = [case for case, _, name in plan.cells() if name == planned.name]
-        fresh = len(cells) - have[planned.name]
-        usage = _usage(planned, [inputs[case.case_id] for case in cells], spent)
-        price = prices.price(planned.judge_model) if planned.judge_model else None
-        usd: float | None = 0.0
-        if planned.kind == "judge" and not (planned.judge_model or "").startswith("scripted:"):
-            usd = None if price is None else cost_nanousd(usage, price) / NANO * fresh / max(1, len(cells))
-        rows.append({"name": planned.name, "cells": len(cells), "to_judge": fresh, "usd": usd})
-    dollars = [row["usd"] for row in rows]
-    from_history = any(planned.evaluator in spent for planned in plan.evaluators)
-    return {
-        "schema": 1,
-        "source": plan.source,
-        "trials": plan.trial_count,
-        "cells": plan.cell_count,
-        "known": len(known),
-        "to_judge": plan.cell_count - len(known),
-        "evaluators": rows,
-        "left_out": dict(plan.sweep["left_out"]),
-        "usd": None if None in dollars else sum(dollars),
-        "assumption": "tokens as in the run's own judge calls"
-        if from_history
-        else "a guess from text length",
-    }
-
-
-def _usage(
-    planned: PlannedEvaluator, cases: Sequence[Case], spent: Mapping[str, tuple[int, int, int]]
-) -> Usage:
-    calls, read, written = spent.get(planned.evaluator, (0, 0, 0))
-    if calls:
-        return Usage(input=read * len(cases) // calls, output=written * len(cases) // calls)
-    total = Usage()
-    for case in cases:
-        total = total + judge_call(case)
-    return total
 
 
 def named(reasons: Mapping[str, int]) -> Iterable[str]:

@@ -21,12 +21,13 @@ from nightgate.cases import Suite, load_suite
 from nightgate.curtailment import Curtailment
 from nightgate.errors import DamagedError, InputError, MissingError, StoreError
 from nightgate.heap import settled_heap
-from nightgate.plans import Plan, Shard, cut
+from nightgate.plans import Plan
 from nightgate.ports import Clock, Store
 from nightgate.requests import RunRequest
 from nightgate.rows.memory import use_system_memory
 from nightgate.runner import Done, Receipt, Stop, Workshop, run_shard
 from nightgate.scores import Cell
+from nightgate.shards import Shard, cut
 from nightgate.steps import planning, sweeping
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.trials import Trial
@@ -150,19 +151,8 @@ async def open_room(
         furniture = furnish_sweep(request, loaded, store, source)
     else:
         furniture = furnish(request, loaded, store, stored)
-    try:
-        now = (clock or SystemClock()).now()
-        fresh = draw_up_sweep(furniture, now) if sweeps else await draw_up(furniture, now)
-        begin, take_up = (start_sweep, go_on_with_sweep) if sweeps else (start_anew, go_on)
-        plan, done = await (
-            begin(furniture, fresh) if stored is None else take_up(furniture, fresh, stored, joining=joining)
-        )
-    except StoreError as error:
-        await furniture.stack.aclose()
-        raise _unreachable(store, error) from error
-    except BaseException:
-        await furniture.stack.aclose()
-        raise
+    now = (clock or SystemClock()).now()
+    plan, done = await _planned(furniture, stored, now, sweeps=sweeps, joining=joining)
     furniture.stack.enter_context(settled_heap())
     progress.on_plan(plan)
     for warning in furniture.warnings:
@@ -178,6 +168,24 @@ async def open_room(
     )
     _ROOMS[plan.run_id] = room
     return room
+
+
+async def _planned(
+    furniture: Furniture, stored: Plan | None, now: datetime, *, sweeps: bool, joining: bool
+) -> tuple[Plan, Done]:
+    """Plan the run or take up the stored one, and record from here on; on failure all is closed again."""
+    begin, take_up = (start_sweep, go_on_with_sweep) if sweeps else (start_anew, go_on)
+    try:
+        fresh = draw_up_sweep(furniture, now) if sweeps else await draw_up(furniture, now)
+        if stored is None:
+            return await begin(furniture, fresh)
+        return await take_up(furniture, fresh, stored, joining=joining)
+    except StoreError as error:
+        await furniture.stack.aclose()
+        raise _unreachable(furniture.store, error) from error
+    except BaseException:
+        await furniture.stack.aclose()
+        raise
 
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from nightgate.prices import Budget, PriceTable
 from nightgate.recorder import bring_up, next_epoch, refuse_living
 from nightgate.requests import RunRequest, default_store
 from nightgate.runner import Done, size_executor
-from nightgate.steps import planning, sweeping
+from nightgate.steps import planning, sweepcosts, sweeping
 from nightgate.steps.collecting import collect
 from nightgate.steps.listing import resolve
 from nightgate.steps.reading import load_plan
@@ -190,8 +190,8 @@ async def sweep_forecast(request: RunRequest) -> dict[str, Any]:
     async with furniture.stack:
         plan = draw_up_sweep(furniture, datetime.now(UTC))
         known = await asyncio.to_thread(sweeping.known_findings, store, plan, source)
-        spent = await asyncio.to_thread(sweeping.spent_on_judging, store, source)
-    forecast = sweeping.forecast(plan, suite, known, furniture.prices, spent)
+        spent = await asyncio.to_thread(sweepcosts.spent_on_judging, store, source)
+    forecast = sweepcosts.forecast(plan, suite, known, furniture.prices, spent)
     return with_batch_prices(forecast, plan, furniture.prices)
 
 

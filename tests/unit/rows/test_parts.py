@@ -66,7 +66,10 @@ def test_a_part_holds_the_declared_schema_and_nothing_of_its_writer() -> None:
     part = encode_part(scores(3, reason="fine"), SCORES)
     file = pq.ParquetFile(pa.BufferReader(part.data))
 
-    assert file.metadata.metadata == {b"nightgate.table": b"scores", b"nightgate.schema": SCORES.version.encode()}
+    assert file.metadata.metadata == {
+        b"nightgate.table": b"scores",
+        b"nightgate.schema": SCORES.version.encode(),
+    }
     assert file.schema_arrow.equals(SCORES.arrow)
     chunk = file.metadata.row_group(0).column(0)
     assert chunk.compression == "ZSTD"

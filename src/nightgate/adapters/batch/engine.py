@@ -16,8 +16,9 @@ from typing import TypeVar
 
 from nightgate.adapters.batch.accounts import Accounts
 from nightgate.adapters.batch.book import Job, JobBook
+from nightgate.adapters.batch.cutting import cut, limits_of
 from nightgate.adapters.batch.records import Events, Found, Lost, Record
-from nightgate.adapters.batch.service import BatchService, Limits, Standing
+from nightgate.adapters.batch.service import BatchService, Standing
 from nightgate.adapters.batch.settings import BatchSettings
 from nightgate.adapters.failures import classify
 from nightgate.calls import Outcome
@@ -53,7 +54,7 @@ class Engine:
     ) -> None:
         self._service, self._accounts, self._store = service, accounts, store
         self._spec, self._settings, self._told = spec, settings, told
-        self._limits = _limits(service.limits, settings)
+        self._limits = limits_of(service.limits, settings)
         self._book: JobBook | None = None
         self._loading = asyncio.Lock()
         self._job_of: dict[str, Job] = {}
@@ -331,40 +332,6 @@ class Engine:
                     raise
                 pause = min(self._settings.poll_cap_s, _FIRST_RETRY_S * _GROWTH ** (failed - 1))
                 await asyncio.sleep(max(pause, failure.retry_after_s or 0.0))
-
-
-def cut(
-    records: Sequence[Record], limits: Limits, size: Callable[[Record], int]
-) -> tuple[list[list[Record]], list[Record]]:
-    """Cut records into jobs of about the same size.
-
-    Args:
-        records: In any order, which is kept.
-        limits: Sizes of a job.
-        size: Bytes of a record in the job's file.
-
-    Returns:
-        The jobs, and the records that are too few for one.
-    """
-    count = -(-len(records) // limits.maximum) or 1
-    even = -(-len(records) // count)
-    target = even if even >= limits.minimum else limits.maximum
-    jobs: list[list[Record]] = []
-    room = 0
-    for record in records:
-        needs = size(record)
-        if not jobs or len(jobs[-1]) >= target or needs > room:
-            jobs.append([])
-            room = limits.most_bytes
-        jobs[-1].append(record)
-        room -= needs
-    few = [record for job in jobs if len(job) < limits.minimum for record in job]
-    return [job for job in jobs if len(job) >= limits.minimum], few
-
-
-def _limits(theirs: Limits, settings: BatchSettings) -> Limits:
-    most = theirs.maximum if settings.maximum is None else min(theirs.maximum, settings.maximum)
-    return Limits(minimum=max(theirs.minimum, settings.minimum), maximum=most, most_bytes=theirs.most_bytes)
 
 
 def _settle(record: Record, events: Events | None) -> None:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from batch_double import QUICK, QueueDouble, a_record, an_engine
 from makers import Journal, a_price
-from nightgate.adapters.batch.engine import Engine, cut
+from nightgate.adapters.batch.engine import Engine
 from nightgate.adapters.batch.records import Record
-from nightgate.adapters.batch.service import Limits
 from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.calls import Call, CallStart
 from nightgate.errors import BudgetError, ModelCallError
@@ -62,23 +61,6 @@ def test_every_record_is_handed_one_thing_and_submitted_once_at_most(
     asyncio.run(play())
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 300), st.integers(1, 40), st.integers(0, 60), st.integers(1, 40))
-def test_no_job_is_too_small_or_too_large(count: int, minimum: int, more: int, size: int) -> None:
-    """And no record is in two jobs, or in none."""
-    limits = Limits(minimum=minimum, maximum=minimum + more, most_bytes=200)
-
-    async def play() -> tuple[list[Record], list[list[Record]], list[Record]]:
-        records = [a_record(n) for n in range(count)]
-        return records, *cut(records, limits, lambda _: size)
-
-    records, jobs, few = asyncio.run(play())
-    assert sorted(r.id for job in [*jobs, few] for r in job) == sorted(r.id for r in records)
-    for job in jobs:
-        assert minimum <= len(job) <= limits.maximum
-        assert len(job) * size <= limits.most_bytes or len(job) == 1
-
-
 async def test_jobs_are_cut_even_so_that_none_is_left_over() -> None:
     """Twelve of at most ten are two jobs of six, not one of ten and two records that go live."""
     queue = QueueDouble()
@@ -111,8 +93,7 @@ async def test_another_process_goes_on_with_what_one_left(submitted: bool) -> No
     store, queue = InMemoryStore(), QueueDouble(hold=asyncio.Event())
     first = an_engine(queue, store=store)
     waiting = [asyncio.create_task(first.ask(a_record(n))) for n in range(5)]
-    while not queue.jobs:
-        await asyncio.sleep(0)
+    await queue.arrived.wait()
     await first.close()
     for task in waiting:
         task.cancel()

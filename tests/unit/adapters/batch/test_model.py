@@ -89,8 +89,7 @@ async def test_waiting_for_a_job_is_not_working_time() -> None:
     judge = Judge(queue)
     waiting = scopes(3)
     asks = [asyncio.create_task(judge.ask(scope)) for scope in waiting]
-    while not queue.jobs:
-        await asyncio.sleep(0.001)
+    await queue.arrived.wait()
 
     assert [scope.waiting for scope in waiting] == [1, 1, 1]
     assert queue.hold is not None

@@ -80,12 +80,13 @@ async def test_a_criterions_text_is_read_back() -> None:
 @pytest.mark.parametrize("scheme", ["openai", "openai-responses"])
 async def test_a_rating_is_read_back_as_a_call(scheme: str) -> None:
     """Under the tool's name, its arguments as they came."""
+    called = {"name": "R", "arguments": "{}"}
     bodies: dict[str, dict[str, Any]] = {
         "openai": {
             "choices": [
                 {
                     "finish_reason": "tool_calls",
-                    "message": {"content": None, "tool_calls": [{"id": "t", "function": {"name": "R", "arguments": "{}"}}]},
+                    "message": {"content": None, "tool_calls": [{"id": "t", "function": called}]},
                 }
             ]
         },
@@ -148,7 +149,7 @@ def test_a_line_that_is_nobodys_is_passed_over(line: bytes) -> None:
 @pytest.mark.parametrize(
     ("told", "outcome", "billed", "why"),
     [
-        ({"error": {"code": "batch_expired", "message": "late"}}, Outcome.ERROR, False, "batch_expired: late"),
+        ({"error": {"code": "expired", "message": "late"}}, Outcome.ERROR, False, "expired: late"),
         (
             {"response": {"status_code": 429, "body": {"error": {"code": "rate", "message": "slow"}}}},
             Outcome.ERROR,
@@ -157,7 +158,7 @@ def test_a_line_that_is_nobodys_is_passed_over(line: bytes) -> None:
         ),
         ({"response": {"status_code": 500, "body": {}}}, Outcome.ERROR, False, "an error without a word"),
         ({"response": None}, Outcome.UNKNOWN, None, "its line in the results has no body"),
-        ({"response": {"status_code": 200, "body": "text"}}, Outcome.UNKNOWN, None, "its line in the results has no body"),
+        ({"response": {"body": "text"}}, Outcome.UNKNOWN, None, "its line in the results has no body"),
     ],
 )  # fmt: skip
 def test_why_a_record_has_no_answer_is_kept(

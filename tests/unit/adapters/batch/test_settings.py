@@ -41,8 +41,16 @@ def test_all_of_it_can_be_set() -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("POLL_S", "soon"), ("POLL_S", "0"), ("QUIET_S", "-1"), ("QUIET_S", "nan"), ("MIN", "inf"), ("MAX", "5"), ("REST", "no")],
-)  # fmt: skip
+    [
+        ("POLL_S", "soon"),
+        ("POLL_S", "0"),
+        ("QUIET_S", "-1"),
+        ("QUIET_S", "nan"),
+        ("MIN", "inf"),
+        ("MAX", "5"),
+        ("REST", "no"),
+    ],
+)
 def test_a_setting_that_cannot_be_is_refused_by_name(name: str, text: str) -> None:
     """Before anything is spent."""
     with pytest.raises(InputError, match=f"NIGHTGATE_BATCH_{name}"):
