@@ -45,7 +45,7 @@ class Provider:
     """What both services share.
 
     Attributes:
-        on: Called with what is about to happen: upload, submit, submitted, look, read.
+        on: Called with what is about to happen: upload, submit, submitted, look, read, live.
     """
 
     faults: Faults = field(default_factory=Faults)
@@ -275,6 +275,7 @@ class OpenAI(Provider):
         return {name: value for name, value in job.items() if name not in ("looks", "number")}
 
     def _live(self, body: JsonObject) -> Answer:
+        self.on("live")
         with self.lock:
             self.live += 1
         whole = completion(body)

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.server
 CASES = 60
 JUDGED = ("Criterion:polite", "Criterion:short")
 RECORDS = CASES * len(JUDGED)
+IN_FLIGHT = 10
+"""Live calls at a time."""
 QUICK = {
     "NIGHTGATE_BATCH_POLL_S": "0.05",
     "NIGHTGATE_BATCH_QUIET_S": "0.3",
@@ -62,7 +64,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (suite / "scripts").mkdir(parents=True)
     (suite / "suite.yaml").write_text(
         "suite: sweepy\nowner: us\nagent: nightgate_samples.support:build\nmodel: scripted:agent\n"
-        "judge: scripted:first\nevaluators: {HelpfulnessEvaluator: {threshold: 0.5, when: live}}\n"
+        "judge: scripted:first\nevaluators: {HelpfulnessEvaluator: {threshold: 0.5, when: live}, "
+        "CoherenceEvaluator: {threshold: 0.5, when: live}}\n"
     )
     asked = [{"id": "polite", "criterion": "Is it polite?"}, {"id": "short", "criterion": "Is it short?"}]
     listed = [
@@ -187,12 +190,12 @@ def test_bedrock_rows_equal_live_rows_too(base: Path, bedrock: Queue) -> None:
 
 
 def test_a_typed_answer_comes_back_as_the_call_that_the_sdk_expects(base: Path, openai: OpenAI) -> None:
-    """Strands' structured ratings through OpenAI's queue, which takes the live request as it is."""
-    names = ("HelpfulnessEvaluator",)
+    """Strands' ratings, of an async judge and of one that waits in a thread."""
+    names = ("HelpfulnessEvaluator", "CoherenceEvaluator")
     live = sweep(base, openai.spec("gpt-judge-typed-live"), "typed-live", names=names)
     batch = sweep(base, openai.spec("gpt-judge-typed"), "typed", "--batch", names=names)
 
-    assert (live.code, batch.code, openai.live, len(openai.records)) == (0, 0, CASES, CASES)
+    assert (live.code, batch.code, openai.live, len(openai.records)) == (0, 0, 2 * CASES, 2 * CASES)
     assert findings(base, "typed") == findings(base, "typed-live")
     assert {row["status"] for row in findings(base, "typed")} == {"pass", "fail"}
 
@@ -396,6 +399,26 @@ def test_a_killed_bedrock_sweep_goes_on_and_pays_each_record_once(
     assert done.code == 0, done.err
     assert len(provider.jobs) == 1
     check_paid_once(base, provider, run, like="bed-undisturbed")
+
+
+@pytest.mark.usefixtures("undisturbed")
+def test_a_sweep_killed_while_the_rest_goes_live_pays_no_record_twice(base: Path, openai: OpenAI) -> None:
+    """What the queue lost is asked live; of those calls only the ones in flight at the kill are unknown."""
+    openai.faults = Faults(missing=0.1, error=0.2)
+    run = "killed-live"
+    done = killed_and_resumed(base, openai, openai.spec("gpt-judge-kl"), run, Killer("live", 20), QUICK)
+
+    assert done.code == 0, done.err
+    assert findings(base, run) == findings(base, "undisturbed")
+    assert set(openai.records.values()) == {1}
+    ledger = rows(base, "calls", run)
+    assert sum(call["outcome"] == "ok" for call in ledger) == RECORDS
+    cut_off = [
+        call for call in ledger if call["outcome"] == "unknown" and not call["call_id"].startswith("batch-")
+    ]
+    assert 1 <= len(cut_off) <= IN_FLIGHT
+    heard = len(ledger) - len(cut_off) - len(openai.records)
+    assert heard <= openai.live <= heard + len(cut_off)
 
 
 @pytest.mark.usefixtures("undisturbed")
