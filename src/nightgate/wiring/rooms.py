@@ -157,6 +157,8 @@ async def open_room(
     progress.on_plan(plan)
     for warning in furniture.warnings:
         progress.on_warning(warning)
+    if furniture.hub.queues is not None:
+        furniture.hub.queues.told = progress.on_warning
     count = min(MOST_SHARDS, -(-plan.trial_count // SHARD_TRIALS))
     room = Room(
         plan=plan,

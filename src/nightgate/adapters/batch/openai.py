@@ -70,12 +70,14 @@ class OpenAIBatches:
 
     async def find(self, job: str, since: datetime) -> str | None:
         """By our name in its metadata; the API cannot be asked for it, so the newest are looked through."""
-        earliest = since.timestamp() - _SLACK_S
+        earliest, last = since.timestamp() - _SLACK_S, 0
         async for batch in self._client.batches.list(limit=100):
-            if batch.created_at < earliest:
-                return None
             if (batch.metadata or {}).get("nightgate_job") == job:
                 return str(batch.id)
+            # The order is not promised: only in a list that goes back is the rest older still.
+            if batch.created_at < earliest and batch.created_at < last:
+                return None
+            last = batch.created_at
         return None
 
     async def submit(self, job: str, lines: bytes) -> str:
