@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from nightgate.cases import Case, Persona, Suite
 from nightgate.cases.asks import narrowed_away
+from nightgate.cases.kinship import kinship
 from nightgate.cases.problems import did_you_mean
 from nightgate.conversations.loop import reached
 from nightgate.errors import InputError
@@ -126,7 +127,11 @@ def warnings(suite: Suite, tools: Mapping[str, Tools | None], *, live: bool) -> 
         found.append(
             f"judge {suite.judge} is a script: its ratings are canned, whatever {suite.model} answers"
         )
-    return found
+    related = kinship(suite.model, suite.judge) if live and suite.judge is not None else None
+    return [
+        *found,
+        *([f"{suite.file}: {related}. Pin another judge, or calibrate this one"] if related else []),
+    ]
 
 
 def _unknown_arguments(case: Case, offered: Tools) -> Iterator[str]:

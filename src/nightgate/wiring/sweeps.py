@@ -17,6 +17,7 @@ from nightgate.adapters.batch.records import awaits_batch
 from nightgate.adapters.store import open_store
 from nightgate.calls import Role
 from nightgate.cases import Suite, load_suite, select
+from nightgate.cases.kinship import kinship
 from nightgate.errors import InputError, UnpricedError
 from nightgate.evaluators import registry
 from nightgate.evaluators.registry import Registered
@@ -135,6 +136,11 @@ def draw_up_sweep(furniture: Furniture, now: datetime) -> Plan:
     """
     chosen = sweeping.choose(furniture.suite, furniture.source)
     furniture.warnings += sweeping.named(chosen.left_out)
+    judges = dict.fromkeys(
+        planned.judge_model for _, planned in furniture.judged.values() if planned.judge_model
+    )
+    related = (kinship(furniture.source.plan.model, judge) for judge in judges)
+    furniture.warnings += [f"{found}. Pin another judge, or calibrate this one" for found in related if found]
     return sweeping.sweep_plan(
         furniture.suite,
         furniture.request,
