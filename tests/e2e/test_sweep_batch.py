@@ -403,7 +403,7 @@ def test_a_killed_bedrock_sweep_goes_on_and_pays_each_record_once(
 
 @pytest.mark.usefixtures("undisturbed")
 def test_a_sweep_killed_while_the_rest_goes_live_pays_no_record_twice(base: Path, openai: OpenAI) -> None:
-    """What the queue lost is asked live; of those calls only the ones in flight at the kill are unknown."""
+    """What the queue lost is asked live; of that only what was in flight at the kill is asked again."""
     openai.faults = Faults(missing=0.1, error=0.2)
     run = "killed-live"
     done = killed_and_resumed(base, openai, openai.spec("gpt-judge-kl"), run, Killer("live", 20), QUICK)
@@ -412,11 +412,13 @@ def test_a_sweep_killed_while_the_rest_goes_live_pays_no_record_twice(base: Path
     assert findings(base, run) == findings(base, "undisturbed")
     assert set(openai.records.values()) == {1}
     ledger = rows(base, "calls", run)
-    assert sum(call["outcome"] == "ok" for call in ledger) == RECORDS
+    # A call may have been answered, and its finding not yet written: then it is in flight as well.
+    again = sum(call["outcome"] == "ok" for call in ledger) - RECORDS
     cut_off = [
         call for call in ledger if call["outcome"] == "unknown" and not call["call_id"].startswith("batch-")
     ]
-    assert 1 <= len(cut_off) <= IN_FLIGHT
+    assert again >= 0
+    assert 1 <= len(cut_off) + again <= IN_FLIGHT
     heard = len(ledger) - len(cut_off) - len(openai.records)
     assert heard <= openai.live <= heard + len(cut_off)
 
