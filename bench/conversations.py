@@ -3,7 +3,8 @@
     uv run python bench/conversations.py --conversations 40 --turns 10 --latency-ms 200
 
 Simulated user and agent answer from scripts after a fixed delay, so the ideal is the delay times the
-calls of one conversation. Prints JSON: seconds and ratios of each repetition.
+calls of one conversation. Prints JSON: seconds and ratios of each repetition;
+``talk`` ends with the last conversation, ``play`` with the committed rows, ``whole`` holds the planning too.
 """
 
 from __future__ import annotations
@@ -50,20 +51,26 @@ async def _once(args: argparse.Namespace) -> dict[str, Any]:
         request = RunRequest.make(
             suite, {"store": str(Path(folder) / "store"), "concurrency": args.conversations}
         )
-        began = planned = time.perf_counter()
+        began = planned = talked = time.perf_counter()
 
         def on_plan(_: Any) -> None:
             nonlocal planned
             planned = time.perf_counter()
 
-        finished = await run_request(request, Progress(on_plan=on_plan))
+        def on_trial(_: Any) -> None:
+            nonlocal talked
+            talked = time.perf_counter()
+
+        finished = await run_request(request, Progress(on_plan=on_plan, on_trial=on_trial))
         ended = time.perf_counter()
     ideal_s = (2 * args.turns - 1) * delay_s
     ends = finished.summary.as_dict()["endings"]["turn_limit"]
     return {
         "ideal_s": ideal_s,
+        "talk_s": round(talked - planned, 3),
         "play_s": round(ended - planned, 3),
         "whole_s": round(ended - began, 3),
+        "talk_ratio": round((talked - planned) / ideal_s, 3),
         "play_ratio": round((ended - planned) / ideal_s, 3),
         "whole_ratio": round((ended - began) / ideal_s, 3),
         "ended_as_planned": ends == args.conversations,
