@@ -106,6 +106,29 @@ class CallStart:
     play: int = 1
     started_at: datetime | None = None
 
+    def ended(self, outcome: Outcome, **found: Any) -> Call:
+        """The ledger row of this attempt.
+
+        Args:
+            outcome: How it ended.
+            **found: What else is known of its end, as ``Call`` names it.
+        """
+        return Call(
+            call_id=self.call_id,
+            run_id=self.run_id,
+            suite=self.suite,
+            role=self.role,
+            case_id=self.case_id,
+            trial=self.trial,
+            evaluator=self.evaluator,
+            model=self.model,
+            attempt=self.attempt,
+            play=self.play,
+            started_at=self.started_at,
+            outcome=outcome,
+            **found,
+        )
+
 
 @dataclass(slots=True, kw_only=True)
 class Scope:
@@ -140,6 +163,29 @@ class Scope:
     """``turns``, ``output_tokens``, ``total_tokens`` of the agent's turn, where nobody else keeps them."""
     turn_start: int = 0
     """Attempts before that turn."""
+
+    def start(self, call_id: str, model: str, *, attempt: int, at: datetime) -> CallStart:
+        """A call that is sent on this scope's account.
+
+        Args:
+            call_id: Unique within the run.
+            model: The spec text, without credentials.
+            attempt: From 1.
+            at: When, aware.
+        """
+        return CallStart(
+            call_id=call_id,
+            run_id=self.run_id,
+            suite=self.suite,
+            role=self.role,
+            case_id=self.case_id,
+            trial=self.trial,
+            evaluator=self.evaluator,
+            model=model,
+            attempt=attempt,
+            play=self.play,
+            started_at=at,
+        )
 
     def begin_turn(self, limits: Mapping[str, int]) -> None:
         """Hold the calls from here on, up to the next turn, to ``limits``."""

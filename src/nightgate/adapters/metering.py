@@ -259,20 +259,7 @@ class _MeteredCall:
         self.scope.raw_arguments.update(reply.odd_arguments)
 
     def _start(self, attempt: int) -> CallStart:
-        scope = self.scope
-        return CallStart(
-            call_id=self.meter.next_id(),
-            run_id=scope.run_id,
-            suite=scope.suite,
-            role=scope.role,
-            case_id=scope.case_id,
-            trial=scope.trial,
-            evaluator=scope.evaluator,
-            model=self.wire.spec,
-            attempt=attempt,
-            play=scope.play,
-            started_at=datetime.now(UTC),
-        )
+        return self.scope.start(self.meter.next_id(), self.wire.spec, attempt=attempt, at=datetime.now(UTC))
 
     def _end(self, start: CallStart, reply: Reply, outcome: Outcome, error: str | None, began: float) -> Call:
         usage = reply.usage
@@ -281,18 +268,8 @@ class _MeteredCall:
         refused = usage is None and outcome not in _BILLED and not reply.events
         usage = Usage() if refused else usage
         cost = 0 if refused else self._cost(usage)
-        return Call(
-            call_id=start.call_id,
-            run_id=start.run_id,
-            suite=start.suite,
-            role=start.role,
-            case_id=start.case_id,
-            trial=start.trial,
-            evaluator=start.evaluator,
-            model=start.model,
-            attempt=start.attempt,
-            play=start.play,
-            outcome=outcome,
+        return start.ended(
+            outcome,
             error=error,
             stop_reason=reply.stop_reason,
             usage=usage,
@@ -301,7 +278,6 @@ class _MeteredCall:
             first_token_ms=None if reply.first_token_ms is None else round(reply.first_token_ms, 3),
             wait_ms=round(self.wait_s * 1000, 3),
             late=self.scope.closed,
-            started_at=start.started_at,
             ended_at=datetime.now(UTC),
         )
 

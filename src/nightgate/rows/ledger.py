@@ -36,7 +36,7 @@ def merge_calls(records: Iterable[Call | CallStart]) -> list[Call]:
             calls[record.call_id] = record
     for call_id, start in starts.items():
         if call_id not in calls:
-            calls[call_id] = _unheard(start)
+            calls[call_id] = start.ended(Outcome.UNKNOWN, error=_UNHEARD)
     return sorted(calls.values(), key=_order)
 
 
@@ -47,21 +47,3 @@ def _weight(call: Call) -> tuple[bool, str, str]:
 def _order(call: Call) -> tuple[str, int, int, str, str]:
     started = call.started_at.isoformat() if call.started_at else ""
     return call.case_id, call.trial, call.play, started, call.call_id
-
-
-def _unheard(start: CallStart) -> Call:
-    return Call(
-        call_id=start.call_id,
-        run_id=start.run_id,
-        suite=start.suite,
-        role=start.role,
-        case_id=start.case_id,
-        trial=start.trial,
-        evaluator=start.evaluator,
-        model=start.model,
-        attempt=start.attempt,
-        outcome=Outcome.UNKNOWN,
-        error=_UNHEARD,
-        started_at=start.started_at,
-        play=start.play,
-    )

@@ -213,19 +213,23 @@ def refuse_mixing(stored: Plan, fresh: Plan) -> None:
         raise InputError(msg)
 
 
+def kept_cap(stored: Plan, request: RunRequest) -> str | None:
+    """The cap of a run that is taken up, in US dollars: the one given now, else that of its first start."""
+    if request.budget_usd is not None or stored.budget_nanousd is None:
+        return request.budget_usd
+    return str(Decimal(stored.budget_nanousd) / 1_000_000_000)
+
+
 def resumed(stored: Plan, request: RunRequest) -> RunRequest:
     """The request under which a run is resumed: the first start's models, filters and cap are kept."""
     filters: dict[str, Any] = {name: tuple(values) for name, values in stored.filters.items()}
-    cap = request.budget_usd
-    if cap is None and stored.budget_nanousd is not None:
-        cap = str(Decimal(stored.budget_nanousd) / 1_000_000_000)
     return replace(
         request,
         run_id=stored.run_id,
         model=request.model or stored.model,
         judge=request.judge or stored.judge,
         user=request.user or stored.user,
-        budget_usd=cap,
+        budget_usd=kept_cap(stored, request),
         allow_unpriced=request.allow_unpriced or stored.allow_unpriced,
         curtail=stored.curtail,
         **filters,

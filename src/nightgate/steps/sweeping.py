@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from nightgate.cases import Case, Suite, case_hash, evaluators_of
@@ -29,6 +28,7 @@ from nightgate.rows.keys import checked_id
 from nightgate.rows.manifests import Manifest
 from nightgate.scores import Cell, Status
 from nightgate.steps.listing import runs_of
+from nightgate.steps.planning import kept_cap
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.steps.trials import StoredTrials
 from nightgate.trials import Ending
@@ -201,10 +201,9 @@ def taken_up(stored: Plan, request: RunRequest) -> RunRequest:
     asked: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in stored.sweep.items() if k in _ASKED
     }
-    cap = request.budget_usd
-    if cap is None and stored.budget_nanousd is not None:
-        cap = str(Decimal(stored.budget_nanousd) / 1_000_000_000)
-    return replace(request, run_id=stored.run_id, sweep=stored.source, budget_usd=cap, **asked)
+    return replace(
+        request, run_id=stored.run_id, sweep=stored.source, budget_usd=kept_cap(stored, request), **asked
+    )
 
 
 def planned_evaluator(

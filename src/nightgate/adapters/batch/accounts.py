@@ -14,7 +14,7 @@ from typing import TypedDict
 from nightgate.adapters.batch.records import Events, Lost, Record
 from nightgate.adapters.meter import Meter, Wire
 from nightgate.adapters.replies import Reply
-from nightgate.calls import Call, CallStart, Outcome, Role
+from nightgate.calls import CallStart, Outcome
 from nightgate.errors import BudgetError, ModelCallError
 from nightgate.prices import FREE, Price, cost_nanousd, estimate_call_nanousd
 from nightgate.prices.costs import LongContext
@@ -89,22 +89,11 @@ class Accounts:
     def sent(self, record: Record) -> None:
         """Open the record's ledger row."""
         record.started_at = datetime.now(UTC)
-        scope = record.scope
-        self._meter.journal(
-            CallStart(
-                call_id=record.call_id,
-                run_id=scope.run_id,
-                suite=scope.suite,
-                role=Role.JUDGE,
-                case_id=scope.case_id,
-                trial=scope.trial,
-                evaluator=scope.evaluator,
-                model=self._wire.spec,
-                attempt=1,
-                play=scope.play,
-                started_at=record.started_at,
-            )
-        )
+        self._meter.journal(self._start(record))
+
+    def _start(self, record: Record) -> CallStart:
+        at = record.started_at or datetime.now(UTC)
+        return record.scope.start(record.call_id, self._wire.spec, attempt=1, at=at)
 
     def answered(self, record: Record, events: Events) -> None:
         """Close the row of a record that was answered, and say so to its judgement."""
@@ -147,25 +136,14 @@ class Accounts:
         stop_reason: str | None,
     ) -> None:
         scope = record.scope
-        call = Call(
-            call_id=record.call_id,
-            run_id=scope.run_id,
-            suite=scope.suite,
-            role=Role.JUDGE,
-            case_id=scope.case_id,
-            trial=scope.trial,
-            evaluator=scope.evaluator,
-            model=self._wire.spec,
-            attempt=1,
-            play=scope.play,
-            outcome=outcome,
+        call = self._start(record).ended(
+            outcome,
             error=error,
             stop_reason=stop_reason,
             usage=usage,
             cost_nanousd=cost,
             wait_ms=round((time.monotonic() - record.since) * 1000, 3),
             late=scope.closed,
-            started_at=record.started_at or datetime.now(UTC),
             ended_at=datetime.now(UTC),
         )
         if record.reservation is None:
