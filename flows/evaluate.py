@@ -1,4 +1,4 @@
-"""One suite: plan -> shards -> finish -> gate -> flaky. The final state follows the gate."""
+"""One suite: plan -> shards -> finish -> gate -> flaky -> canaries -> alerts. The state follows the gate."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
                 log.error("a shard broke: %s: %s", type(receipt).__name__, receipt)
     headline = await tasks.finish_run(run_id, request)
     decision = await tasks.gate(run_id, store)
-    flaky = await tasks.find_flaky(run_id, store)
-    line = reporting.verdict_line(headline, decision, flaky)
+    flaky = await tasks.find_flaky(run_id, request)
+    canary = await tasks.judge_canaries(run_id, request)
+    line = reporting.verdict_line(headline, decision, flaky, canary)
+    for told in await tasks.alert(run_id, request):
+        log.warning(told)
     log.info(line)
     if headline["exit_code"] == 0:
         return Completed(message=line, data=headline)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from prefect import State, flow, get_run_logger
@@ -10,6 +12,7 @@ from prefect.states import Completed, Failed
 
 from flows import tasks
 from nightgate import wiring
+from nightgate.requests import RunRequest
 from nightgate.steps import reporting
 
 
@@ -19,19 +22,53 @@ async def judge_sweep(name: str, request: dict[str, Any]) -> State[Any]:
 
     Args:
         name: The suite's folder name, for people who read the flow's page.
-        request: A ``RunRequest`` with ``sweep`` set, as plain parameters.
+        request: A ``RunRequest`` with ``sweep`` or ``selection`` set, as plain parameters.
     """
-    log = get_run_logger()
-    planned = await tasks.plan_run(name, request)
-    run_id = planned["run_id"]
-    with wiring.stopping_on_signals(run_id):
-        shards = (tasks.run_shard(run_id, index, request) for index in range(planned["shards"]))
-        for receipt in await asyncio.gather(*shards, return_exceptions=True):
-            if isinstance(receipt, BaseException):
-                log.error("a shard broke: %s: %s", type(receipt).__name__, receipt)
-    headline = await tasks.finish_run(run_id, request)
-    line = f"{run_id}: {headline['cells']['planned']} cells over {headline['trials']} stored trials"
-    log.info(line)
+    headline = await (_several(request) if request.get("selection") else _one(name, request))
+    line = (
+        f"{headline['run_id']}: {headline['cells']['planned']} cells over {headline['trials']} stored trials"
+    )
+    get_run_logger().info(line)
     if headline["exit_code"] == 0:
         return Completed(message=line, data=headline)
     return Failed(message=line, data=headline, name=reporting.state_name(headline))
+
+
+async def _one(name: str, request: dict[str, Any]) -> dict[str, Any]:
+    """The sweep of one run."""
+    planned = await tasks.plan_run(name, request)
+    with wiring.stopping_on_signals(planned["run_id"]):
+        await _work([planned], [request])
+    headline = await tasks.finish_run(planned["run_id"], request)
+    await _alert(planned["run_id"], request)
+    return headline
+
+
+async def _several(request: dict[str, Any]) -> dict[str, Any]:
+    """The sweep of several runs: each with tasks of its own, all under one cap."""
+    async with wiring.open_group(RunRequest.of_parameters(request)) as group:
+        for wave in group.waves():
+            parts = [part.parameters() for part in wave]
+            planned = [await tasks.plan_run(Path(part["suite"]).name, part) for part in parts]
+            await _work(planned, parts)
+            for part in parts:
+                group.heard((await tasks.finish_run(part["run_id"], part))["exit_code"])
+                await _alert(part["run_id"], part)
+        return reporting.headline(await group.finish())
+
+
+async def _alert(run_id: str, request: dict[str, Any]) -> None:
+    for told in await tasks.alert(run_id, request):
+        get_run_logger().warning(told)
+
+
+async def _work(planned: Sequence[dict[str, Any]], requests: Sequence[dict[str, Any]]) -> None:
+    """All shards; one that breaks leaves the others in place."""
+    shards = (
+        tasks.run_shard(run["run_id"], index, request)
+        for run, request in zip(planned, requests, strict=True)
+        for index in range(run["shards"])
+    )
+    for receipt in await asyncio.gather(*shards, return_exceptions=True):
+        if isinstance(receipt, BaseException):
+            get_run_logger().error("a shard broke: %s: %s", type(receipt).__name__, receipt)

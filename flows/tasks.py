@@ -15,7 +15,7 @@ from prefect.cache_policies import NO_CACHE
 
 from nightgate import wiring
 from nightgate.requests import RunRequest
-from nightgate.steps import finishing, gating, reporting
+from nightgate.steps import gating, reporting
 
 
 @task(task_run_name="plan-{name}", persist_result=False, cache_policy=NO_CACHE)
@@ -52,6 +52,18 @@ async def gate(run_id: str, store: str) -> dict[str, Any]:
 
 
 @task(task_run_name="{run_id}-flaky", persist_result=False, cache_policy=NO_CACHE)
-async def find_flaky(run_id: str, store: str) -> list[dict[str, Any]]:
-    """Cases with both outcomes in this run."""
-    return await asyncio.to_thread(finishing.flaky_of, wiring.open_store(store), run_id)
+async def find_flaky(run_id: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Flaky or broken; by night the suspects are rerun first."""
+    return await wiring.find_flaky(RunRequest.of_parameters(request), run_id)
+
+
+@task(task_run_name="{run_id}-canaries", persist_result=False, cache_policy=NO_CACHE)
+async def judge_canaries(run_id: str, request: dict[str, Any]) -> dict[str, Any] | None:
+    """By night: the judges over frozen trials and planted attacks."""
+    return await wiring.canaries(RunRequest.of_parameters(request), run_id)
+
+
+@task(task_run_name="{run_id}-alert", persist_result=False, cache_policy=NO_CACHE)
+async def alert(run_id: str, request: dict[str, Any]) -> list[str]:
+    """Tell what changed, once; the lines say what could not be told."""
+    return await wiring.alert(RunRequest.of_parameters(request), run_id)

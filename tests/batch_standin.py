@@ -38,6 +38,25 @@ class Faults:
     """How job number n (from 0) ends, where not ``completed``: failed, expired, stopped."""
     looks: int = 1
     """How often a job is looked at before it is over."""
+    late: Mapping[int, int] = field(default_factory=dict)
+    """Job number -> looks that it needs besides."""
+
+    def over(self, job: Mapping[str, Any]) -> bool:
+        """Whether a job that was looked at so often has come to its end."""
+        return bool(job["looks"] > self.looks + self.late.get(job["number"], 0))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An answer to order, sent as it is.
+
+    Attributes:
+        text: What is said, or the argument text of the tool that was asked for.
+        as_call: Whether it comes as a call of that tool.
+    """
+
+    text: str
+    as_call: bool = False
 
 
 @dataclass
@@ -55,6 +74,8 @@ class Provider:
     jobs: list[JsonObject] = field(default_factory=list)
     live: int = 0
     """Live calls."""
+    answer: Callable[[JsonObject], Raw | None] = lambda _: None
+    """What is answered to a request instead of the usual; None: the usual. Asked once a call or record."""
     bodies: list[JsonObject] = field(default_factory=list)
     """Requests of all records."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -245,7 +266,7 @@ class OpenAI(Provider):
         job = next(job for job in self.jobs if job["id"] == job_id)
         with self.lock:
             job["looks"] += 1
-            over = job["looks"] > self.faults.looks and job["status"] in ("validating", "in_progress")
+            over = self.faults.over(job) and job["status"] in ("validating", "in_progress")
         if over:
             self._end(job)
         elif job["status"] == "validating":
@@ -261,7 +282,7 @@ class OpenAI(Provider):
         for number, line in enumerate(lines if end != "failed" else []):
             left = end in ("expired", "stopped") and number % 2 == 1
             fate = end if left else self.fate(line["custom_id"], line["body"])
-            told = _told(line, fate, half=number % 2 == 1)
+            told = _told(line, fate, half=number % 2 == 1, answer=self.answer)
             if told is not None:
                 (errors if fate in ("error", "expired") else outputs).append(told)
         job["output_file_id"] = self._file(b"\n".join(shuffled(outputs)) + b"\n") if outputs else None
@@ -278,7 +299,7 @@ class OpenAI(Provider):
         self.on("live")
         with self.lock:
             self.live += 1
-        whole = completion(body)
+        whole = completion(body, self.answer(body))
         if not body.get("stream"):
             return _json(whole)
         message = whole["choices"][0]["message"]
@@ -298,17 +319,17 @@ class OpenAI(Provider):
         return 200, "text/event-stream", text.encode()
 
 
-def completion(body: Mapping[str, Any]) -> JsonObject:
+def completion(body: Mapping[str, Any], raw: Raw | None = None) -> JsonObject:
     """A chat completion, or a response, to a request."""
     if "input" in body:
-        text = said(json.dumps(body["input"], sort_keys=True))
+        text = raw.text if raw else said(json.dumps(body["input"], sort_keys=True))
         message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
         usage = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}
         return {"id": "r", "object": "response", "status": "completed", "output": [message], "usage": usage}
     prompt = json.dumps(body["messages"], sort_keys=True)
-    if body.get("tools"):
+    if body.get("tools") and (raw is None or raw.as_call):
         function = body["tools"][0]["function"]
-        arguments = json.dumps(filled(function["parameters"], prompt))
+        arguments = raw.text if raw else json.dumps(filled(function["parameters"], prompt))
         call = {
             "id": "call-1",
             "type": "function",
@@ -317,7 +338,7 @@ def completion(body: Mapping[str, Any]) -> JsonObject:
         message: JsonObject = {"role": "assistant", "content": None, "tool_calls": [call]}
         finish = "tool_calls"
     else:
-        message, finish = {"role": "assistant", "content": said(prompt)}, "stop"
+        message, finish = {"role": "assistant", "content": raw.text if raw else said(prompt)}, "stop"
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
     choice = {"index": 0, "message": message, "finish_reason": finish}
     return {
@@ -330,7 +351,9 @@ def completion(body: Mapping[str, Any]) -> JsonObject:
     }
 
 
-def _told(line: JsonObject, fate: str, *, half: bool) -> bytes | None:
+def _told(
+    line: JsonObject, fate: str, *, half: bool, answer: Callable[[JsonObject], Raw | None]
+) -> bytes | None:
     """What the files say of a record: nothing of one that is missing, or that a stopped job left."""
     if fate in ("missing", "stopped"):
         return None
@@ -341,7 +364,8 @@ def _told(line: JsonObject, fate: str, *, half: bool) -> bytes | None:
     if fate == "error":
         refused = {"error": {"code": "server_error", "message": "The server had an error"}}
         return _line({**told, "response": {"status_code": 500, "request_id": "q", "body": refused}})
-    response = {"status_code": 200, "request_id": "q", "body": completion(line["body"])}
+    body = completion(line["body"], answer(line["body"]))
+    response: JsonObject = {"status_code": 200, "request_id": "q", "body": body}
     if fate == "malformed" and not half:
         response["body"] = {"choices": []}
     whole = _line({**told, "response": response})
@@ -396,9 +420,11 @@ class Bedrock(Provider):
         """One request."""
         del headers
         if path.endswith("/converse"):
+            self.on("live")
             with self.lock:
                 self.live += 1
-            return _json(conversed(json.loads(raw)))
+            body = json.loads(raw)
+            return _json(conversed(body, self.answer(body)))
         if (method, path) == ("POST", "/model-invocation-job"):
             return self._create(json.loads(raw))
         if path == "/model-invocation-jobs":
@@ -442,7 +468,7 @@ class Bedrock(Provider):
         job = next(job for job in self.jobs if job["jobArn"] == arn)
         with self.lock:
             job["looks"] += 1
-            over = job["looks"] > self.faults.looks and job["status"] in ("Submitted", "InProgress")
+            over = self.faults.over(job) and job["status"] in ("Submitted", "InProgress")
         if over:
             self._end(job)
         elif job["status"] == "Submitted":
@@ -461,7 +487,8 @@ class Bedrock(Provider):
             if fate == "error":
                 outputs.append(_line({**line, "error": {"errorCode": 500, "errorMessage": "internal"}}))
                 continue
-            whole = _line({**line, "modelOutput": conversed(line["modelInput"])})
+            body = line["modelInput"]
+            whole = _line({**line, "modelOutput": conversed(body, self.answer(body))})
             if fate == "malformed":
                 whole = (
                     whole[: len(whole) // 2] if number % 2 else _line({**line, "modelOutput": {"output": {}}})
@@ -487,11 +514,13 @@ MINIMUM = 100
 """Records of a Bedrock job."""
 
 
-def conversed(body: Mapping[str, Any]) -> JsonObject:
+def conversed(body: Mapping[str, Any], raw: Raw | None = None) -> JsonObject:
     """A Converse response to a request, live or in a batch."""
     prompt = json.dumps(body["messages"], sort_keys=True)
     content: JsonObject
-    if "toolConfig" in body:
+    if raw is not None:
+        content, stop = {"text": raw.text}, "end_turn"
+    elif "toolConfig" in body:
         spec = body["toolConfig"]["tools"][0]["toolSpec"]
         asked = filled(spec["inputSchema"]["json"], prompt)
         content, stop = {"toolUse": {"toolUseId": "t1", "name": spec["name"], "input": asked}}, "tool_use"

@@ -167,6 +167,7 @@ CALLS = whole(
     outcome=st.sampled_from(Outcome),
     error=OPTIONAL_TEXT,
     stop_reason=OPTIONAL_TEXT,
+    system_fingerprint=OPTIONAL_TEXT,
     usage=st.none() | USAGES,
     cost_nanousd=st.none() | WIDE,
     latency_ms=st.none() | FIGURES,

@@ -75,10 +75,16 @@ class Call:
     outcome: Outcome
     error: str | None = None
     stop_reason: str | None = None
+    system_fingerprint: str | None = None
+    """What the provider says that it answered with; None where it says nothing."""
     usage: Usage | None = None
     """None when it is unknown."""
     cost_nanousd: int | None = None
     """None when price or tokens are unknown."""
+    list_nanousd: int | None = None
+    """Of a judge's call: what the same tokens cost at list price; None when that is unknown."""
+    batch_nanousd: int | None = None
+    """Of a judge's call: what they cost in the provider's batch queue; None also when it has no queue."""
     latency_ms: float | None = None
     first_token_ms: float | None = None
     wait_ms: float = 0.0

@@ -56,9 +56,12 @@ class Curtailment:
     _counts: dict[str, _Counts] = field(default_factory=dict)
     _cases: dict[str, PlannedCase] = field(default_factory=dict)
     _settled: set[str] = field(default_factory=set)
+    _panels: dict[str, str] = field(default_factory=dict)
+    """A panel's member -> the column that gates for it."""
 
     def __post_init__(self) -> None:
         self._cases = {case.case_id: case for case in self.plan.cases}
+        self._panels = {e.name: e.panel for e in self.plan.evaluators if e.panel is not None}
         planned = Counter((name, case.blocking) for case, _, name in self.plan.cells() if case.gates)
         for (name, blocking), count in planned.items():
             counts = self._counts.setdefault(name, _Counts())
@@ -68,7 +71,7 @@ class Curtailment:
     def found(self, cell: Cell) -> None:
         """Take note of a finding."""
         case, name = self._cases[cell.case_id], cell.score.evaluator
-        if not case.gates:
+        if not case.gates or name in self._panels:
             return
         counts, status = self._counts[name], cell.score.status
         required = status is Status.NOT_APPLICABLE and name in case.require
@@ -87,7 +90,7 @@ class Curtailment:
 
     def cell(self, case: PlannedCase, name: str) -> bool:
         """Whether a cell may be left out. What does not gate is reported whole, so it may not."""
-        return case.gates and name in self._settled
+        return case.gates and self._panels.get(name, name) in self._settled
 
     def trial(self, case: PlannedCase) -> bool:
         """Whether a trial may be left out: all of its cells may."""

@@ -6,6 +6,7 @@
     |   `-- UnpricedError     a budget over a model whose price is unknown
     |-- BudgetError           exit 4: the cap is reached; the rest of the run is skipped
     |-- ModelCallError        a model call that ended badly, after all retries
+    |-- AlertError            a channel did not take a message; never changes a verdict
     |-- importers.records.NoContentError     exit 3: a recording without what was said
     |-- cli.trace_to_case.DraftExistsError   exit 1: another draft has the name
     `-- StoreError            the store refused or could not be reached
@@ -66,6 +67,18 @@ class ModelCallError(NightgateError):
     def __init__(self, kind: str, message: str, *, attempts: int = 1) -> None:
         super().__init__(message)
         self.kind, self.attempts = kind, attempts
+
+
+class AlertError(NightgateError):
+    """A channel did not take a message, or is out of reach.
+
+    Attributes:
+        again: Whether the same message may be taken at another try a moment later.
+    """
+
+    def __init__(self, message: str, *, again: bool = True) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 class StoreError(NightgateError):

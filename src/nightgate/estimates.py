@@ -6,12 +6,12 @@ from real requests. Knows no history.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from nightgate.cases import Case, Persona, Suite
-from nightgate.plans import PlannedCase, PlannedEvaluator
-from nightgate.prices import FREE, PriceTable, cost_nanousd
+from nightgate.cases import Case, Persona, Suite, known_evaluator
+from nightgate.plans import EvaluatorFacts, PlannedCase, PlannedEvaluator
+from nightgate.prices import FREE, PriceTable, list_and_batch_nanousd
 from nightgate.trials import Usage
 
 NANO = 1_000_000_000
@@ -29,32 +29,53 @@ ASSUMED = {
 than its withheld facts need, or all of them where a limit has to be held."""
 
 
+def guess_facts(suite: Suite, name: str) -> EvaluatorFacts:
+    """What can be said of an evaluator without importing it; ``check`` plans with this."""
+    config = suite.evaluators.get(name)
+    known = None if config is not None and config.use is not None else known_evaluator(name)
+    return EvaluatorFacts(version=0, kind=known.kind if known is not None else "code")
+
+
 def guess_cost(
     suite: Suite,
     cases: Collection[PlannedCase],
     evaluators: Collection[PlannedEvaluator],
     prices: PriceTable,
 ) -> dict[str, Any]:
-    """US dollars by role at list price; None where a price is unknown.
+    """US dollars by role at list price, and in the providers' batch queues; None where a price is unknown.
 
     Args:
         suite: With the models that would run.
         cases: As planned.
         evaluators: As planned.
         prices: The table. Scripts count as free: their own prices are for drills.
+
+    Returns:
+        ``agent``, ``judge``, ``user`` and ``total`` at list price, ``at_least`` of what is known of it, and
+        ``batch`` with the same four, null where a model has no queue.
     """
     by_id: Mapping[str, Case] = {case.id: case for case in suite.cases}
-    judges = {e.name for e in evaluators if e.kind == "judge"}
-    agent, judge, user = _Bill(suite.model, prices), _Bill(suite.judge, prices), _Bill(suite.user, prices)
+    agent, user = _Bill(suite.model, prices), _Bill(suite.user, prices)
+    bills = {e.judge_model: _Bill(e.judge_model, prices) for e in evaluators if e.asks}
+    judges = {e.name: bills[e.judge_model] for e in evaluators if e.asks}
     for planned in cases:
         case = by_id[planned.case_id]
         agent.add(agent_calls(case), planned.trials)
         user.add(user_calls(case), planned.trials)
-        judge.add((judge_call(case),), planned.trials * sum(name in judges for name in planned.evaluators))
-    dollars = {"agent": agent.usd, "judge": judge.usd, "user": user.usd}
-    known = [amount for amount in dollars.values() if amount is not None]
-    total = sum(known) if len(known) == len(dollars) else None
-    return {**dollars, "total": total, "guess": True, "assumed": ASSUMED}
+        for name in planned.evaluators:
+            if name in judges:
+                judges[name].add((judge_call(case),), planned.trials)
+    roles = {"agent": (agent,), "judge": tuple(bills.values()), "user": (user,)}
+    listed = {role: _added(bill.usd for bill in found) for role, found in roles.items()}
+    queued = {role: _added(bill.batch for bill in found) if found else None for role, found in roles.items()}
+    return {
+        **listed,
+        "total": _added(listed.values()),
+        "at_least": sum(bill.at_least for found in roles.values() for bill in found),
+        "batch": _by_batch(listed, queued),
+        "guess": True,
+        "assumed": ASSUMED,
+    }
 
 
 def expected_calls(
@@ -68,7 +89,7 @@ def expected_calls(
         evaluators: As planned.
     """
     by_id: Mapping[str, Case] = {case.id: case for case in suite.cases}
-    judges = {e.name for e in evaluators if e.kind == "judge"}
+    judges = {e.name for e in evaluators if e.asks}
     calls = {"agent": 0, "user": 0, "judge": 0}
     for planned in cases:
         case = by_id[planned.case_id]
@@ -135,15 +156,41 @@ class _Bill:
     def __init__(self, spec: str | None, prices: PriceTable) -> None:
         free = spec is None or spec.startswith("scripted:")
         self._price = FREE if spec is None or free else prices.price(spec)
-        self._nanousd = 0
-        self._calls = 0
+        self._listed = self._queued = self._unpriced = 0
 
     def add(self, calls: Collection[Usage], times: int) -> None:
-        self._calls += times * len(calls)
-        if self._price is not None:
-            self._nanousd += times * sum(cost_nanousd(usage, self._price) for usage in calls)
+        """Count the calls of a task that is done so many times."""
+        for listed, queued in (list_and_batch_nanousd(usage, self._price) for usage in calls):
+            self._unpriced += times * (listed is None)
+            self._listed += times * (listed or 0)
+            self._queued += times * (queued or 0)
+
+    @property
+    def at_least(self) -> float:
+        """Of the calls that have a price, at list price."""
+        return self._listed / NANO
 
     @property
     def usd(self) -> float | None:
         """None when there are calls and nobody knows their price."""
-        return None if self._price is None and self._calls else self._nanousd / NANO
+        return None if self._unpriced else self._listed / NANO
+
+    @property
+    def batch(self) -> float | None:
+        """Through the provider's batch queue; None also when it has none."""
+        queue = self._price is not None and self._price.batch is not None
+        return self._queued / NANO if queue and not self._unpriced else None
+
+
+def _added(amounts: Iterable[float | None]) -> float | None:
+    """Unknown with anything stays unknown."""
+    found = list(amounts)
+    known = [amount for amount in found if amount is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _by_batch(listed: Mapping[str, float | None], queued: Mapping[str, float | None]) -> dict[str, Any]:
+    """Batch price by role, and in total: roles without a queue count at list price there."""
+    has_queue = any(amount is not None for amount in queued.values())
+    mixed = [listed[role] if amount is None else amount for role, amount in queued.items()]
+    return {**queued, "total": _added(mixed) if has_queue else None}

@@ -8,12 +8,13 @@ give the same answer on any day.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from nightgate import stats
+from nightgate.comparisons import NO_BASE, Outcome, held
 from nightgate.errors import ExitCode
 from nightgate.plans import PlannedCase, PlannedEvaluator
 from nightgate.summaries import Tallies, Tally
@@ -107,16 +108,20 @@ class Decision:
         }
 
 
-def decide(tallies: Tallies, *, complete: bool = True) -> Decision:
+def decide(tallies: Tallies, *, complete: bool = True, outcome: Outcome = NO_BASE) -> Decision:
     """Decide on a run.
 
     Args:
         tallies: Counts of its stored rows.
         complete: Whether the run is committed; an open run is inconclusive whatever it holds.
+        outcome: The run beside its baseline, for ``gate.regression``.
     """
     plan = tallies.plan
     rules = plan.gate
-    decided = tuple(_evaluator(tallies, planned, rules) for planned in plan.evaluators)
+    # A panel gates as one: what its members said is told beside it.
+    behind = plan.panel_members
+    alone = (_evaluator(tallies, e, rules) for e in plan.evaluators if e.name not in behind)
+    decided = tuple(_beside_base(evaluator, rules, outcome) for evaluator in alone)
     verdicts = [e.verdict for e in decided if e.verdict is not None]
     reasons: list[str] = []
     total = tallies.total()
@@ -199,6 +204,19 @@ def _evaluator(tallies: Tallies, planned: PlannedEvaluator, rules: Mapping[str, 
         text=text,
         capability=capability if capability is not None and capability.planned else None,
     )
+
+
+def _beside_base(
+    evaluator: EvaluatorDecision, rules: Mapping[str, Any], outcome: Outcome
+) -> EvaluatorDecision:
+    """The same with ``gate.regression``: a fall fails it, and what cannot be compared is no pass."""
+    if evaluator.verdict is None or evaluator.verdict is Verdict.FAIL:
+        return evaluator
+    found = held(rules.get("regression"), outcome, evaluator.name)
+    if found.passed or (found.passed is None and evaluator.verdict is Verdict.INCONCLUSIVE):
+        return evaluator
+    verdict = Verdict.INCONCLUSIVE if found.passed is None else Verdict.FAIL
+    return replace(evaluator, verdict=verdict, text=found.text)
 
 
 def _verdict(

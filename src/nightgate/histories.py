@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from nightgate.calls import Outcome, Role
-from nightgate.prices import FREE, Price, cost_nanousd
+from nightgate.prices import FREE, Price, list_and_batch_nanousd
 from nightgate.scores import Status
 from nightgate.trials import Ending, Usage
 
@@ -23,11 +23,20 @@ _BROKEN = frozenset({Ending.INFRA_ERROR, Ending.SIMULATOR_ERROR, Ending.CANCELLE
 _UNJUDGED = frozenset({Status.ERROR, Status.SKIPPED})
 TOKEN_KINDS = ("input", "output", "cache_read", "cache_write")
 _COLUMNS = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write")
+_HOUR = "tokens_cache_write_1h"
 
 TRIAL_COLUMNS = ("case_id", "trial", "ending", "reused_from")
-SCORE_COLUMNS = ("case_id", "trial", "evaluator", "status")
-CALL_COLUMNS = ("role", "case_id", "trial", "play", "evaluator", "outcome", *_COLUMNS)
+SCORE_COLUMNS = ("case_id", "trial", "evaluator", "status", "judge_model", "panel")
+CALL_COLUMNS = ("role", "case_id", "trial", "play", "evaluator", "model", "outcome", *_COLUMNS, _HOUR)
 """What is read of each table."""
+
+Prices: TypeAlias = Mapping[str, Price | None]
+"""List price by role; by planned name too where one of several judges has a price of its own."""
+
+
+def price_of(prices: Prices, role: Role, evaluator: str | None) -> Price | None:
+    """The list price of the calls made for a task; None: unknown."""
+    return prices[evaluator] if evaluator is not None and evaluator in prices else prices.get(role)
 
 
 class Task(NamedTuple):
@@ -48,8 +57,11 @@ class Took:
     usage: Usage = field(default_factory=Usage)
     nanousd: int = 0
     """At list price, of the calls whose tokens and price are known."""
+    batch_nanousd: int = 0
+    """Of the same calls in the provider's batch queue, where it has one."""
     unmetered: int = 0
-    """Calls that were answered without token counts."""
+    """Calls whose cost nobody can tell although their model has a price: answered without token counts,
+    or with tokens of a kind that has no known rate."""
 
     def __add__(self, other: Took) -> Took:
         return Took(
@@ -57,6 +69,7 @@ class Took:
             calls=self.calls + other.calls,
             usage=self.usage + other.usage,
             nanousd=self.nanousd + other.nanousd,
+            batch_nanousd=self.batch_nanousd + other.batch_nanousd,
             unmetered=self.unmetered + other.unmetered,
         )
 
@@ -69,12 +82,16 @@ def took(calls: Collection[Usage | None], price: Price | None) -> Took:
         price: List price; None: unknown.
     """
     known = [usage for usage in calls if usage is not None]
+    priced = [list_and_batch_nanousd(usage, price) for usage in known]
+    told = [(listed, queued) for listed, queued in priced if listed is not None]
+    metered = len(known) if price is None else len(told)
     return Took(
         tasks=1,
         calls=len(calls),
         usage=sum(known, Usage()),
-        nanousd=0 if price is None else sum(cost_nanousd(usage, price) for usage in known),
-        unmetered=len(calls) - len(known) if price is not FREE else 0,
+        nanousd=sum(listed for listed, _ in told),
+        batch_nanousd=sum(queued or 0 for _, queued in told),
+        unmetered=len(calls) - metered if price is not FREE else 0,
     )
 
 
@@ -82,7 +99,7 @@ def tasks_of_run(
     trials: Iterable[Mapping[str, Any]],
     scores: Iterable[Mapping[str, Any]],
     calls: Iterable[Mapping[str, Any]],
-    prices: Mapping[Role, Price | None],
+    prices: Prices,
 ) -> dict[Task, Took]:
     """What the tasks of one run took. Those that were taken over, or broke, tell nothing and are left out.
 
@@ -90,7 +107,7 @@ def tasks_of_run(
         trials: Rows of the trials table, at least ``TRIAL_COLUMNS``.
         scores: Rows of the scores table, at least ``SCORE_COLUMNS``.
         calls: Rows of the ledger, at least ``CALL_COLUMNS``.
-        prices: Today's list price by role.
+        prices: Today's list prices.
     """
     made = _calls_by_play(calls)
     played: dict[tuple[str, int], bool] = {}
@@ -103,37 +120,53 @@ def tasks_of_run(
         for role in (Role.AGENT, Role.USER):
             task = Task(role, row["case_id"])
             found[task] += took(made.get((task, row["trial"]), ()), prices.get(role))
+    panels: set[str] = set()
     for row in scores:
         task = Task(Role.JUDGE, row["case_id"], row["evaluator"])
         asked = made.get((task, row["trial"]))
+        if row["panel"] is not None:
+            # The ledger knows a member by its evaluator's own name and its model.
+            panels.add(row["panel"])
+            asked = made.get(
+                (task._replace(evaluator=f"{row['panel']} @ {row['judge_model']}"), row["trial"])
+            )
         # Of a trial that was taken over, a cell without calls was taken over as well.
         if Status(row["status"]) in _UNJUDGED or (
             asked is None and not played.get((row["case_id"], row["trial"]))
         ):
             continue
-        found[task] += took(asked or (), prices.get(Role.JUDGE))
-    return dict(found)
+        found[task] += took(asked or (), price_of(prices, Role.JUDGE, task.evaluator))
+    # A panel's own column asks nobody: its members' calls are theirs.
+    return {t: seen for t, seen in found.items() if t.role is not Role.JUDGE or t.evaluator not in panels}
 
 
 def _calls_by_play(calls: Iterable[Mapping[str, Any]]) -> dict[tuple[Task, int], list[Usage | None]]:
-    """Tokens of the calls of each task's last play: what was interrupted is not made again."""
+    """Tokens of the calls of each task's last play: what was interrupted is not made again.
+
+    A judge's calls stand under its evaluator, and once more under evaluator and model.
+    """
     plays: dict[tuple[Task, int], tuple[int, list[Usage | None]]] = {}
     for row in calls:
         counts = [row[column] for column in _COLUMNS]
         counted = counts[0] is not None
         if not counted and row["outcome"] != Outcome.OK:
             continue  # refused or broken: what it took was told by nobody
-        usage = Usage(**{k: n or 0 for k, n in zip(TOKEN_KINDS, counts, strict=True)}) if counted else None
+        usage = (
+            Usage(*(count or 0 for count in counts), cache_write_1h=row.get(_HOUR) or 0) if counted else None
+        )
         if usage is not None and not usage.total and row["outcome"] != Outcome.OK:
             continue  # refused before a token flowed
-        task = Task(Role(row["role"]), row["case_id"], row["evaluator"])
-        play = row["play"] or 1
-        last, listed = plays.get((task, row["trial"]), (play, []))
-        if play > last:
-            last, listed = play, []
-        if play == last:
-            listed.append(usage)
-        plays[task, row["trial"]] = last, listed
+        names = [row["evaluator"]]
+        names += [f"{row['evaluator']} @ {row['model']}"] if row["evaluator"] is not None else []
+        for name in names:
+            task = Task(Role(row["role"]), row["case_id"], name)
+            play = row["play"] or 1
+            last, listed = plays.get((task, row["trial"]), (play, []))
+            if play > last:
+                last, listed = play, []
+            if play == last:
+                listed.append(usage)
+            plays[task, row["trial"]] = last, listed
     return {key: listed for key, (_, listed) in plays.items()}
 
 
@@ -195,8 +228,17 @@ class Line:
     """By kind."""
     nanousd: Fraction
     """At list price; of what is known."""
+    batch_nanousd: Fraction
+    """The same calls in the provider's batch queue; 0 where it has none."""
     known: bool
     """Whether that is all of it."""
+    price: Price | None = None
+    """None: unknown."""
+
+    @property
+    def batch_factor(self) -> Decimal | None:
+        """What the provider's batch queue charges over list price; None: it has none."""
+        return None if self.price is None else self.price.batch_factor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,23 +246,26 @@ class Bill:
     """What a run is expected to cost."""
 
     lines: tuple[Line, ...]
-    prices: Mapping[Role, Price | None]
+    prices: Prices
 
     def of(self, role: Role) -> tuple[Line, ...]:
         """The lines of a role."""
         return tuple(line for line in self.lines if line.role is role)
 
     def batch_factor(self, role: Role) -> Decimal | None:
-        """What the provider's batch queue charges over list price; None: it has none."""
-        price = self.prices.get(role)
-        return None if price is None else price.batch_factor
+        """What the batch queue charges over list price; None: there is none, or its judges differ."""
+        found = {line.batch_factor for line in self.of(role)}
+        if not found:
+            price = self.prices.get(role)
+            return None if price is None else price.batch_factor
+        return found.pop() if len(found) == 1 else None
 
 
 def expect(
     work: Counter[Task],
     history: History,
     guess: Callable[[Task], Collection[Usage]],
-    prices: Mapping[Role, Price | None],
+    prices: Prices,
 ) -> Bill:
     """The expected bill of a run.
 
@@ -228,7 +273,7 @@ def expect(
         work: How often each task is going to be done.
         history: What such tasks took before.
         guess: Tokens of each call of one task, where nothing was played before.
-        prices: List price by role; None: unknown.
+        prices: List prices; None: unknown.
     """
     groups: dict[tuple[Role, str | None], Counter[Task]] = defaultdict(Counter)
     for task, times in work.items():
@@ -236,7 +281,7 @@ def expect(
             groups[task.role, task.evaluator][task] += times
     order = list(Role)
     lines = [
-        _line(role, evaluator, tasks, history, guess, prices.get(role))
+        _line(role, evaluator, tasks, history, guess, price_of(prices, role, evaluator))
         for (role, evaluator), tasks in groups.items()
     ]
     return Bill(lines=tuple(sorted(lines, key=lambda line: order.index(line.role))), prices=prices)
@@ -250,7 +295,7 @@ def _line(
     guess: Callable[[Task], Collection[Usage]],
     price: Price | None,
 ) -> Line:
-    calls, nanousd, guessed, unmetered = Fraction(0), Fraction(0), 0, False
+    calls, nanousd, queued, guessed, unmetered = Fraction(0), Fraction(0), Fraction(0), 0, False
     tokens = dict.fromkeys(TOKEN_KINDS, Fraction(0))
     sources: dict[int, int] = {}
     for task, times in work.items():
@@ -263,6 +308,7 @@ def _line(
         share = Fraction(times, seen.tasks)
         calls += share * seen.calls
         nanousd += share * seen.nanousd
+        queued += share * seen.batch_nanousd
         unmetered |= bool(seen.unmetered)
         for kind in TOKEN_KINDS:
             tokens[kind] += share * getattr(seen.usage, kind)
@@ -275,5 +321,7 @@ def _line(
         calls=calls,
         tokens=tokens,
         nanousd=nanousd,
+        batch_nanousd=queued,
         known=(price is not None and not unmetered) or not calls,
+        price=price,
     )

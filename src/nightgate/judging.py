@@ -179,7 +179,7 @@ async def _evaluate(
         # It swallowed the failure of its model and made something up: that is no verdict.
         return _failed(planned, scope, scope.fatal)
     try:
-        return _folded(planned, found, trial)
+        return _with_reply(_folded(planned, found, trial), scope)
     except Exception as error:  # what came back is the user's too
         return _failed(planned, scope, error)
 
@@ -206,6 +206,14 @@ def _failed(planned: PlannedEvaluator, scope: Scope, error: BaseException) -> Sc
     text = str(cause) if isinstance(cause, ModelCallError) else f"{type(error).__name__}: {error}"
     raw = {"raw": scope.last_reply[:_MAX_RAW]} if blame is Blame.JUDGE and scope.last_reply else {}
     return replace(_broken(planned, blame, text), details=raw)
+
+
+def _with_reply(score: Score, scope: Scope) -> Score:
+    """Keep what the judge really said beside an error of its own; of several findings each keeps its part."""
+    broken = score.status is Status.ERROR and score.blame is Blame.JUDGE
+    if not (broken and scope.last_reply) or "parts" in score.details:
+        return score
+    return replace(score, details={**score.details, "raw": scope.last_reply[:_MAX_RAW]})
 
 
 def _folded(planned: PlannedEvaluator, found: Any, trial: Trial) -> Score:

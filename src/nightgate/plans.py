@@ -13,13 +13,24 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime
 from typing import Any
 
-from nightgate.cases import Suite, canonical_json, case_hash, evaluators_of, known_evaluator
-from nightgate.cases.names import CODE_THRESHOLD, JUDGE_THRESHOLD
+from nightgate.cases import (
+    Case,
+    Suite,
+    asked_hash,
+    canonical_json,
+    case_hash,
+    evaluators_of,
+    question_hashes,
+    threshold_of,
+)
+from nightgate.cases.quarantines import holding
 from nightgate.errors import InputError
 
 PLAN_SCHEMA = 1
 SWEEP = "sweep"
 """The run kind of a judge sweep."""
+CANARY = "canary"
+"""The run kind of a night's canaries: frozen trials and planted attacks, judged anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +78,22 @@ class PlannedEvaluator:
     """In a sweep: the evaluator's own name, where ``name`` also tells judge and repeat; else None."""
     repeat: int = 0
     """In a sweep: which time this judge looks at the same output, from 0."""
+    panel: str | None = None
+    """Of a panel's member: the column that it votes in."""
+    rule: str | None = None
+    """Of a panel's own column: majority or all."""
+    members: tuple[str, ...] = ()
+    """Of a panel's own column: those that it is made of. It asks nobody itself."""
 
     @property
     def evaluator(self) -> str:
         """The evaluator's own name: what scripts, ledgers and rows know it by."""
         return self.base or self.name
+
+    @property
+    def asks(self) -> bool:
+        """Whether its cells are found by calling a judge."""
+        return self.kind == "judge" and not self.members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +117,22 @@ class PlannedCase:
     """In a sweep: the stored trials that are judged; empty: 0 to ``trials``."""
     expected_loads: tuple[str, ...] = ()
     """Skills that each trial has to load: what the coverage of loads is counted against."""
+    asked: str = ""
+    """Hash of what the agent is given; empty in plans of earlier versions."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """Evaluator -> hash of what its finding depends on in the case."""
+    quarantine: Mapping[str, Any] | None = None
+    """``owner``, ``reason``, ``until`` (YYYY-MM-DD), and whether it ``holds`` on the day of the run."""
+
+    @property
+    def quarantined(self) -> bool:
+        """Whether it is kept out of the gate for now."""
+        return self.quarantine is not None and bool(self.quarantine["holds"])
 
     @property
     def gates(self) -> bool:
         """Whether its cells count at the gate."""
-        return self.stage == "regression"
+        return self.stage == "regression" and not self.quarantined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +187,17 @@ class Plan:
     """What probably was not meant, seen before the first call."""
     live: bool = False
     """Whether ``when: live`` evaluators take part."""
+    alerts: tuple[str, ...] = ()
+    """Channels that are told of changes, by name."""
+    panel: Mapping[str, Any] = field(default_factory=dict)
+    """``rule`` and ``judges`` where a panel judges: ``judge`` is its name for people then."""
+    baseline: str | None = None
+    """The run that this one is compared with; None: none. Frozen here, so that the same rows are decided the
+    same way when another run has become the baseline."""
+    rejudged: tuple[str, ...] = ()
+    """Sweeps whose findings stand for the baseline's own where the judge is theirs, oldest first."""
+    baseline_trouble: str | None = None
+    """Why there is no baseline although the suite has one: its document could not be read."""
     schema: int = PLAN_SCHEMA
 
     def trials(self) -> Iterator[tuple[PlannedCase, int]]:
@@ -169,9 +213,14 @@ class Plan:
                 yield case, trial, evaluator
 
     @property
+    def panel_members(self) -> frozenset[str]:
+        """Columns behind a panel's, stored but neither gated nor told as failed; a sweep tells them all."""
+        return frozenset(() if self.is_sweep else (e.name for e in self.evaluators if e.panel is not None))
+
+    @property
     def is_sweep(self) -> bool:
         """Whether it judges stored trials and plays none."""
-        return self.run_kind == SWEEP
+        return self.run_kind in (SWEEP, CANARY)
 
     @property
     def trial_count(self) -> int:
@@ -208,39 +257,28 @@ class Plan:
             raise InputError(msg)
         known = {f.name for f in fields(cls)}
         values: dict[str, Any] = {key: value for key, value in data.items() if key in known}
-        values["evaluators"] = tuple(PlannedEvaluator(**e) for e in data["evaluators"])
-        for name in ("warnings", "advisory"):
+        values["evaluators"] = tuple(_planned_evaluator(each) for each in data["evaluators"])
+        for name in ("warnings", "advisory", "alerts", "rejudged"):
             values[name] = tuple(values.get(name, ()))
         values["cases"] = tuple(_planned_case(case) for case in data["cases"])
         return cls(**values)
 
 
 def _planned_case(data: Mapping[str, Any]) -> PlannedCase:
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    return PlannedCase(**values)
+    return PlannedCase(**_with_tuples(data))
+
+
+def _planned_evaluator(data: Mapping[str, Any]) -> PlannedEvaluator:
+    return PlannedEvaluator(**_with_tuples(data))
+
+
+def _with_tuples(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
 
 
 def digest(value: Any) -> str:
     """Sixteen hex digits of the canonical JSON of ``value``."""
     return hashlib.sha256(canonical_json(value)).hexdigest()[:16]
-
-
-def guess_facts(suite: Suite, name: str) -> EvaluatorFacts:
-    """What can be said of an evaluator without importing it; ``check`` plans with this."""
-    config = suite.evaluators.get(name)
-    known = None if config is not None and config.use is not None else known_evaluator(name)
-    return EvaluatorFacts(version=0, kind=known.kind if known is not None else "code")
-
-
-def threshold_of(suite: Suite, name: str, kind: str) -> str | None:
-    """The evaluator's threshold as decimal text: suite.yaml's, else the known one's, else its kind's."""
-    config = suite.evaluators.get(name)
-    if config is not None and config.threshold is not None:
-        return config.threshold
-    known = None if config is not None and config.use is not None else known_evaluator(name)
-    if known is not None:
-        return known.default_threshold
-    return {"code": CODE_THRESHOLD, "judge": JUDGE_THRESHOLD}.get(kind)
 
 
 def plan_cases(
@@ -249,6 +287,7 @@ def plan_cases(
     live: bool,
     trials: int | None,
     fingerprints: Mapping[str, str],
+    day: date | None = None,
 ) -> tuple[PlannedCase, ...]:
     """The cases of a run with their evaluators and trials.
 
@@ -257,8 +296,10 @@ def plan_cases(
         live: Whether ``when: live`` evaluators take part.
         trials: Overrides the cases' own numbers.
         fingerprints: Agent fingerprint by case id.
+        day: UTC day of the run, which quarantines are held against; None: none holds.
     """
     planned = []
+    kept_out = holding(suite.cases, day) if day is not None else frozenset()
     for case in suite.cases:
         names = evaluators_of(suite, case, live=live)
         count = trials if trials is not None else suite.trials_of(case)
@@ -278,9 +319,19 @@ def plan_cases(
                 require=tuple(name for name in case.require if name in names),
                 may_skip=tuple(case.may_skip),
                 expected_loads=tuple(dict.fromkeys(case.expect.skills.loaded)),
+                asked=asked_hash(case),
+                questions=question_hashes(case, names),
+                quarantine=_quarantine(case, holds=case.id in kept_out),
             )
         )
     return tuple(planned)
+
+
+def _quarantine(case: Case, *, holds: bool) -> dict[str, Any] | None:
+    found = case.quarantine
+    if found is None:
+        return None
+    return {"owner": found.owner, "reason": found.reason, "until": found.until.isoformat(), "holds": holds}
 
 
 def plan_evaluators(

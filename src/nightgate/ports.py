@@ -1,7 +1,7 @@
 """What the pipeline needs from the outside, as protocols; adapters fill them.
 
-Owns the seams: the agent under test, the models, the store and the clock. Knows no adapter. Each
-port has one contract test that every one of its adapters passes.
+Owns the seams: the agent under test, the models, the store, the alert channels and the clock. Knows no
+adapter. Each port has one contract test that every one of its adapters passes.
 """
 
 from __future__ import annotations
@@ -161,6 +161,16 @@ class Store(Protocol):
     def replace(self, key: str, data: bytes) -> None:
         """Put, whatever was there; readers see the old bytes or the new ones, never a mixture."""
 
+    def swap(self, key: str, data: bytes, before: bytes | None) -> None:
+        """Put if the key still holds ``before``; of many who read the same, one wins.
+
+        None stands for a key that is not there. A key that is swapped is never replaced: ``replace``
+        does not look.
+
+        Raises:
+            ConflictError: If it holds anything else than ``before`` or ``data``.
+        """
+
     def read(self, key: str) -> bytes:
         """All bytes of a key.
 
@@ -189,6 +199,44 @@ class Evaluator(Protocol):
 
     def evaluate(self, trial: Trial, case: Case) -> Score | list[Score] | Awaitable[Score | list[Score]]:
         """Judge one trial."""
+
+
+class AlertChannel(Protocol):
+    """Somewhere that people read. Blocking; callers bound the time and repeat what failed."""
+
+    @property
+    def name(self) -> str:
+        """What suites call it."""
+
+    @property
+    def target(self) -> str:
+        """Where it leads, in words, without secrets."""
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds that one try may take; after them it is left behind."""
+
+    def send(self, title: str, body: str, facts: Mapping[str, Any]) -> None:
+        """Deliver one message.
+
+        Args:
+            title: One line.
+            body: Plain text, a few lines; neither holds markup, mentions or foreign links.
+            facts: The same for machines: ``id`` (the same at each try), suite, run_id, kind, causes.
+
+        Raises:
+            AlertError: If it was not taken, with ``again`` where another try may help.
+        """
+
+    def check(self) -> str:
+        """Look whether the target is in reach, and send nothing.
+
+        Returns:
+            What was found, in a line.
+
+        Raises:
+            AlertError: If it is out of reach or refused.
+        """
 
 
 class Clock(Protocol):

@@ -17,6 +17,10 @@ from nightgate.errors import InputError
 
 DEFAULT_STORE = "./.nightgate"
 DEFAULT_CONCURRENCY = 10
+MANUAL, NIGHTLY = "manual", "nightly"
+"""Triggers: who started a run."""
+SUSPECTS = "suspects"
+"""What ``only`` is in the reruns of a night, which nobody asks for by hand."""
 _PREFIX = "NIGHTGATE_"
 
 
@@ -45,15 +49,39 @@ class RunRequest:
     resume: str | None = None
     reuse: str | None = None
     """A committed run, or ``latest``: its trials that are the same are taken over."""
+    baseline: str | None = None
+    """The run that this one is compared with; None: the suite's baseline."""
+    rerun: str | None = None
+    """A committed run whose failed and errored cells are played again, as a new run."""
+    only: str | None = None
+    """Of a rerun: ``failed`` or ``errors`` alone; ``suspects`` for what looks changed in a night."""
     prices: str | None = None
     allow_unpriced: bool = False
     alerts: bool = True
-    trigger: str = "manual"
+    night: bool = False
+    """Whether suspects are rerun and canaries judged once the gate has decided."""
+    trigger: str = MANUAL
     curtail: bool = False
     """Leave out what cannot change the gate's verdict any more."""
     sweep: str | None = None
     """A judge sweep: the run whose stored trials are judged."""
+    selection: tuple[str, ...] = ()
+    """A judge sweep over several runs: their ids and words, ``suite:SUITE`` for all of a suite."""
+    since: str | None = None
+    """First UTC day of the runs that ``suite:SUITE`` means, YYYY-MM-DD."""
+    until: str | None = None
+    """Last one, included."""
+    status: tuple[str, ...] = ()
+    """Of a sweep: only trials in which a stored finding has one of these statuses."""
+    of: tuple[str, ...] = ()
+    """The evaluators whose stored findings ``status`` means; none: those that are swept."""
+    sweep_id: str | None = None
+    """Of a sweep that is a part of one over several runs: that one's id."""
     judges: tuple[str, ...] = ()
+    panel: str | None = None
+    """The rule by which ``judges`` are one panel: majority or all; None: each judges for itself."""
+    related_judges: str | None = None
+    """``warn`` or ``refuse`` a judge that is the model under test or its kin; None leaves it to the suite."""
     evaluators: tuple[str, ...] = ()
     repeat: int = 1
     """How often each judge looks at the same output."""
@@ -85,6 +113,17 @@ class RunRequest:
                 msg = f"--{name.replace('_', '-')} {number}: must be at least 1"
                 raise InputError(msg)
         request.budget_nanousd(None)
+        if request.only is not None and request.rerun is None:
+            msg = f"--only {request.only} goes with --rerun RUN"
+            raise InputError(msg)
+        if request.rerun is not None and (request.reuse is not None or request.resume is not None):
+            msg = "--rerun plays anew: drop --reuse and --resume"
+            raise InputError(msg)
+        for name, known in _WORDS.items():
+            word = getattr(request, name)
+            if word is not None and word not in known:
+                msg = f"--{name.replace('_', '-')} {word}: must be one of {', '.join(known)}"
+                raise InputError(msg)
         return request
 
     def budget_nanousd(self, suite_usd: Decimal | str | None) -> int | None:
@@ -142,8 +181,14 @@ def default_store(environ: Mapping[str, str] | None = None) -> str:
 
 _TEXTS = (
     "store", "model", "judge", "user", "prices", "trigger", "spool", "budget_usd",
-    "run_id", "resume", "reuse",
+    "run_id", "resume", "reuse", "baseline", "related_judges",
 )  # fmt: skip
+_WORDS = {
+    "panel": ("majority", "all"),
+    "related_judges": ("warn", "refuse"),
+    "only": ("failed", "errors", SUSPECTS),
+}
+"""Texts of which only some mean anything."""
 _NUMBERS = ("trials", "concurrency", "judge_concurrency", "seed")
 _FLAGS = ("live", "allow_unpriced", "alerts", "curtail")
 _LISTS = ("case", "tag", "layer", "stage")

@@ -22,7 +22,8 @@ from nightgate.deadlines import contained
 from nightgate.errors import BudgetError
 from nightgate.evaluators.registry import Registered
 from nightgate.judging import CURTAILED, curtailed, judge
-from nightgate.plans import Plan, PlannedCase
+from nightgate.panels import derived
+from nightgate.plans import Plan, PlannedCase, PlannedEvaluator
 from nightgate.playing import not_run, play
 from nightgate.ports import AgentFactory, Models, UserModel
 from nightgate.recorder import Recorder
@@ -65,6 +66,8 @@ class Done:
     trials: Mapping[tuple[str, int], Callable[[], Trial]] = field(default_factory=dict)
     """How to read a finished trial again, by (case id, trial)."""
     cells: Collection[tuple[str, int, str]] = frozenset()
+    cell: Callable[[str, int, str], Cell | None] = lambda *_: None
+    """How to read a stored finding again: a panel's verdict is made of its members'."""
     plays: Mapping[tuple[str, int], int] = field(default_factory=dict)
     """How often a trial was begun before."""
 
@@ -83,6 +86,8 @@ class Workshop:
     """Agent trials in flight, shared by all shards of this process."""
     judge_slots: asyncio.Semaphore
     """Judgements in flight, likewise."""
+    backlog: asyncio.Semaphore | None = None
+    """Finished trials that wait for judges, likewise; None: each shard has its own."""
     concurrency: int = 10
     judge_concurrency: int = 10
     stop: Stop = field(default_factory=Stop)
@@ -157,7 +162,8 @@ class _ShardRun:
         self.shop, self.shard, self.done = shop, shard, done
         self.cases: dict[str, Case] = {case.id: case for case in shop.suite.cases}
         self.planned: dict[str, PlannedCase] = {case.case_id: case for case in shop.plan.cases}
-        self.backlog = asyncio.Semaphore(max(1, shop.judge_concurrency) * _BACKLOG)
+        self.panels = {planned.name: planned for planned in shop.plan.evaluators if planned.members}
+        self.backlog = shop.backlog or asyncio.Semaphore(max(1, shop.judge_concurrency) * _BACKLOG)
         self.group = asyncio.TaskGroup()
         self.curtailment = shop.curtailment
         self.trials = self.cells = 0
@@ -189,18 +195,24 @@ class _ShardRun:
             if known is None and self._curtailed(case_id):
                 self._leave_out(case_id, number)
                 continue
-            if known is None:
+            if known is not None:
+                # What is stored already waits for judges where it lies, not here.
                 async with self.shop.slots:
-                    trial = await self._play(case_id, number)
-                if trial is None:
-                    return
-            else:
-                trial = await asyncio.to_thread(known)
-            cells = [
-                cell for name in self._missing(trial, quick=True) if (cell := await self._judge(trial, name))
-            ]
-            self._write(trial if known is None else None, cells)
-            await self._hand_over(trial)
+                    await self._judged(await asyncio.to_thread(known), new=False)
+                continue
+            async with self.shop.slots:
+                trial = await self._play(case_id, number)
+            if trial is None:
+                return
+            await self._judged(trial, new=True)
+
+    async def _judged(self, trial: Trial, *, new: bool) -> None:
+        """The quick findings at once, the others beside the agents."""
+        cells = [
+            cell for name in self._missing(trial, quick=True) if (cell := await self._judge(trial, name))
+        ]
+        self._write(trial if new else None, cells)
+        await self._hand_over(trial)
 
     async def _play(self, case_id: str, number: int) -> Trial | None:
         """The trial's record; None when the budget stopped it."""
@@ -233,21 +245,31 @@ class _ShardRun:
         """Planned evaluators of a trial without a finding: the quick ones of ours, or all others."""
         case_id, number = trial.key.case_id, trial.key.trial
         for name in self.planned[case_id].evaluators:
+            if name in self.panels or (case_id, number, name) in self.done.cells:
+                continue
             is_quick = self.shop.plan.evaluator(name).kind != "judge" and self.shop.evaluators[name].inline
-            if is_quick is quick and (case_id, number, name) not in self.done.cells:
+            if is_quick is quick:
                 yield name
+
+    def _panels(self, trial: Trial) -> Iterator[PlannedEvaluator]:
+        """Panels that judge a trial and whose verdict is not there yet."""
+        case_id, number = trial.key.case_id, trial.key.trial
+        for name in self.planned[case_id].evaluators if self.panels else ():
+            if name in self.panels and (case_id, number, name) not in self.done.cells:
+                yield self.panels[name]
 
     async def _hand_over(self, trial: Trial) -> None:
         """Start the judgements of a trial beside the agents; wait only when judges fall far behind."""
         names = list(self._missing(trial, quick=False))
-        if not names:
+        if not names and not any(self._panels(trial)):
             return
         await self.backlog.acquire()
         task = self.group.create_task(self._judge_all(trial, names))
         task.add_done_callback(lambda _: self.backlog.release())
 
     async def _judge_all(self, trial: Trial, names: list[str]) -> None:
-        """The judges of one trial, in parallel."""
+        """The judges of one trial, in parallel, and then the panels that they sit on."""
+        found: dict[str, Cell] = {}
 
         async def one(name: str) -> None:
             async with self.shop.judge_slots:
@@ -257,9 +279,18 @@ class _ShardRun:
             if cell is None:
                 self.shop.stop("budget")
             else:
+                found[name] = cell
                 self._write(None, [cell])
 
         await asyncio.gather(*(one(name) for name in names))
+        for panel in self._panels(trial):
+            members = [found.get(name) or self._stored(trial, name) for name in panel.members]
+            votes = [cell for cell in members if cell is not None]
+            if len(votes) == len(members):  # else the run was stopped: whoever resumes it has them all
+                self._write(None, [derived(panel, votes)])
+
+    def _stored(self, trial: Trial, name: str) -> Cell | None:
+        return self.done.cell(trial.key.case_id, trial.key.trial, name)
 
     async def _judge(self, trial: Trial, name: str) -> Cell | None:
         return await judge(

@@ -1,4 +1,4 @@
-"""For the tests of people who use nightgate: a scripted model, a store in memory, a fixed clock, pytest.
+"""For the tests of people who use nightgate: models, stores, clocks and channels that need no world.
 
 Owns nothing of its own but ``cases``: one pytest test a case, where a hole fails and never skips in
 silence. Imports pytest when ``cases`` is used.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +17,19 @@ from typing import Any
 from nightgate.adapters.scripted import ScriptedModel
 from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.cases import load_script, load_suite
+from nightgate.errors import AlertError
 from nightgate.wiring import run_suite
 
-__all__ = ["CaseResult", "FixedClock", "InMemoryStore", "ScriptedModel", "cases", "scripted_model"]
+__all__ = [
+    "CaseResult",
+    "FixedClock",
+    "InMemoryStore",
+    "Recorded",
+    "RecordingChannel",
+    "ScriptedModel",
+    "cases",
+    "scripted_model",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,56 @@ class FixedClock:
     def now(self) -> datetime:
         """The moment it stands at."""
         return self.at
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A message that was sent."""
+
+    title: str
+    body: str
+    facts: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class RecordingChannel:
+    """An alert channel that keeps what it gets.
+
+    Args:
+        name: What suites call it.
+        failures: So many sends fail before the first one is taken; None: all fail.
+    """
+
+    name: str = "default"
+    failures: int | None = 0
+    messages: list[Recorded] = field(default_factory=list)
+    """What was taken, in order."""
+    tries: int = 0
+    target: str = "a recording"
+    patience_s: float = 10.0
+
+    def send(self, title: str, body: str, facts: Mapping[str, Any]) -> None:
+        """Keep one message, or refuse it.
+
+        Raises:
+            AlertError: While failures are left.
+        """
+        self.tries += 1
+        if self.failures is None or self.tries <= self.failures:
+            msg = "this channel was told to fail"
+            raise AlertError(msg)
+        self.messages.append(Recorded(title, body, dict(facts)))
+
+    def check(self) -> str:
+        """Whether it takes messages.
+
+        Raises:
+            AlertError: If all fail.
+        """
+        if self.failures is None:
+            msg = "this channel was told to fail"
+            raise AlertError(msg)
+        return "recording"
 
 
 def scripted_model(path: str | Path) -> ScriptedModel:
@@ -53,7 +114,8 @@ class _Once:
             return self._summary
 
     async def _run(self) -> dict[str, Any]:
-        options = {"store": InMemoryStore(), **self._options}
+        # A test tells nobody, and needs none of the channels that a suite names.
+        options = {"store": InMemoryStore(), "alerts": False, **self._options}
         return (await run_suite(self._path, **options)).as_dict()
 
 

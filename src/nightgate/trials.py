@@ -88,6 +88,9 @@ class Usage:
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    """However long it is kept."""
+    cache_write_1h: int = 0
+    """Of ``cache_write``: what is kept for an hour, which costs more."""
 
     @property
     def total(self) -> int:
@@ -100,6 +103,7 @@ class Usage:
             output=self.output + other.output,
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,
+            cache_write_1h=self.cache_write_1h + other.cache_write_1h,
         )
 
 

@@ -92,6 +92,59 @@ def test_of_many_writers_one_wins_and_all_others_know(store: Store) -> None:
     assert store.read("runs/r-1/claim") == b"owner %d" % winners[0]
 
 
+def test_a_swap_takes_the_place_of_what_was_read(store: Store) -> None:
+    """None stands for a key that is not there yet."""
+    store.swap("alerts/support.json", b"first", None)
+    store.swap("alerts/support.json", b"second", b"first")
+
+    assert store.read("alerts/support.json") == b"second"
+
+
+@pytest.mark.parametrize("before", [None, b"older"], ids=["none", "other"])
+def test_a_swap_of_what_has_changed_is_a_conflict(store: Store, before: bytes | None) -> None:
+    """Whoever decided on old content has to decide again."""
+    store.swap("alerts/support.json", b"newer", None)
+
+    with pytest.raises(ConflictError, match="meanwhile"):
+        store.swap("alerts/support.json", b"mine", before)
+    assert store.read("alerts/support.json") == b"newer"
+
+
+def test_a_swap_of_a_key_that_is_gone_is_a_conflict(store: Store) -> None:
+    """It was read, so it was there."""
+    with pytest.raises(ConflictError):
+        store.swap("alerts/support.json", b"mine", b"older")
+    assert store.find("alerts/") == []
+
+
+def test_a_swap_that_was_carried_out_already_is_success(store: Store) -> None:
+    """The answer was lost, and the request came twice."""
+    store.swap("alerts/support.json", b"first", None)
+    store.swap("alerts/support.json", b"second", b"first")
+
+    store.swap("alerts/support.json", b"second", b"first")
+
+    assert store.read("alerts/support.json") == b"second"
+
+
+def test_of_many_swaps_of_the_same_content_one_wins(store: Store) -> None:
+    """Two finishers that both win would both send."""
+    store.swap("alerts/support.json", b"open", None)
+    writers = 8
+    start = threading.Barrier(writers)
+
+    def swap(number: int) -> bool:
+        start.wait()
+        try:
+            store.swap("alerts/support.json", b"owner %d" % number, b"open")
+        except ConflictError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(writers) as pool:
+        assert sum(pool.map(swap, range(writers))) == 1
+
+
 def test_replace_takes_the_place_of_whatever_was_there(store: Store) -> None:
     """The summary of an open run is written again and again."""
     store.replace("runs/r-1/summary.json", b"first")

@@ -244,3 +244,13 @@ def _ended_calls(journal: Path) -> int:
     return sum(
         path.read_bytes().count(b'"kind":"cell"') for path in journal.rglob("*.jsonl*") if path.is_file()
     )
+
+
+def test_a_dry_run_guesses_from_texts_where_the_runs_own_judge_was_a_script(tmp_path: Path) -> None:
+    """A script's tokens are made up: a real judge would not be free for them."""
+    suite, store = played(tmp_path)
+
+    done = sweep(suite, store, "--dry-run", judges=("openai:gpt-4o",))
+
+    assert done.json["usd"] > 0
+    assert done.json["assumption"] == "a guess from text length"

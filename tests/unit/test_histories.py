@@ -29,7 +29,8 @@ def a_trial_row(number: int = 0, **more: Any) -> dict[str, Any]:
 
 def a_score_row(number: int = 0, **more: Any) -> dict[str, Any]:
     """A finding of ``J``."""
-    return {"case_id": "a", "trial": number, "evaluator": "J", "status": "pass"} | more
+    judge = {"judge_model": "judge", "panel": None}
+    return {"case_id": "a", "trial": number, "evaluator": "J", "status": "pass"} | judge | more
 
 
 def a_call_row(tokens: int | None = 100, number: int = 0, **more: Any) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def a_call_row(tokens: int | None = 100, number: int = 0, **more: Any) -> dict[s
             "tokens_cache_write": 0,
         }
     row = {"role": "agent", "case_id": "a", "trial": number, "play": 1, "evaluator": None, "outcome": "ok"}
-    return row | counts | more
+    return row | {"model": "judge" if more.get("role") == "judge" else "agent"} | counts | more
 
 
 def of_run(

@@ -9,16 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from makers import a_case, a_plan, a_planned_case, a_suite
-from nightgate.cases import EvaluatorConfig
+from nightgate.cases import EvaluatorConfig, threshold_of
+from nightgate.estimates import guess_facts
 from nightgate.plans import (
     Fingerprint,
     Plan,
     evaluator_order,
-    guess_facts,
     new_run_id,
     plan_cases,
     plan_evaluators,
-    threshold_of,
     utc_date,
 )
 

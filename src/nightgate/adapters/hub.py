@@ -76,7 +76,7 @@ class ModelHub:
         wire = Wire(
             spec=canonical(parsed),
             price=self._prices.price(spec, script=getattr(inner, "script", None)),
-            normalise=lambda raw: normalise_usage(raw, kind),
+            normalise=lambda raw: normalise_usage(raw, kind, parsed.options.get("cache_ttl")),
             policy=_LOCAL_POLICY if local else RetryPolicy(),
             problem=check_credentials(parsed),
             timeout_s=float(parsed.options.get("timeout_s") or 120.0) * 2,

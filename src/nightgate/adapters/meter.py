@@ -163,9 +163,13 @@ class Meter:
             _, late = await asyncio.wait(over, timeout=timeout_s)
             await _cancel(late)
 
-    async def abandon(self) -> None:
-        """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop)."""
-        await _cancel(list(self._open))
+    async def abandon(self, run_id: str | None = None) -> None:
+        """Cancel what is in flight; the ledger then says ``unknown`` (the machine was told to stop).
+
+        Args:
+            run_id: Only calls of this run, where several share the meter.
+        """
+        await _cancel([task for task, scope in self._open.items() if run_id in (None, scope.run_id)])
 
 
 class Foresight:
@@ -202,8 +206,9 @@ class Foresight:
         if self._idle or self._price is None:
             return 0
         usage = self._usage()
-        if usage is not None:
-            return cost_nanousd(usage, self._price)
+        exact = None if usage is None else cost_nanousd(usage, self._price)
+        if exact is not None:
+            return exact
         guess = estimate_call_nanousd(self._price, self._tokens(), self._output)
         return max(guess, self.gauge.dearest_nanousd)
 

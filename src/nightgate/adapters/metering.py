@@ -23,9 +23,10 @@ from nightgate.adapters.failures import Failure, classify
 from nightgate.adapters.limiter import Limiter
 from nightgate.adapters.meter import Foresight, Meter, RetryPolicy, Wire, request_tokens
 from nightgate.adapters.replies import Reply
+from nightgate.adapters.typed import as_asked
 from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
 from nightgate.errors import BudgetError, ModelCallError
-from nightgate.prices import FREE, cost_nanousd
+from nightgate.prices import FREE, cost_nanousd, list_and_batch_nanousd
 from nightgate.trials import Usage
 
 __all__ = ["Meter", "MeteredModel", "RetryPolicy", "Wire"]
@@ -121,7 +122,8 @@ class MeteredModel(Model):
         def tokens() -> int:
             return request_tokens(messages, tool_specs, system_prompt)
 
-        for event in await self._run(events, tokens, needs_stop=True):
+        found = await self._run(events, tokens, needs_stop=True)
+        for event in as_asked(found, tool_specs, messages) if self.role is Role.JUDGE else found:
             yield event
 
     async def _run(
@@ -268,12 +270,17 @@ class _MeteredCall:
         refused = usage is None and outcome not in _BILLED and not reply.events
         usage = Usage() if refused else usage
         cost = 0 if refused else self._cost(usage)
+        judged = start.role is Role.JUDGE
+        listed, queued = list_and_batch_nanousd(usage, self.wire.price) if judged else (None, None)
         return start.ended(
             outcome,
             error=error,
             stop_reason=reply.stop_reason,
+            system_fingerprint=reply.system_fingerprint,
             usage=usage,
             cost_nanousd=cost,
+            list_nanousd=listed,
+            batch_nanousd=queued,
             latency_ms=round((time.monotonic() - began) * 1000, 3),
             first_token_ms=None if reply.first_token_ms is None else round(reply.first_token_ms, 3),
             wait_ms=round(self.wait_s * 1000, 3),

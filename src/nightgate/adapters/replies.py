@@ -12,6 +12,9 @@ from typing import Any
 
 from nightgate.trials import Usage
 
+SYSTEM_FINGERPRINT = "system_fingerprint"
+"""Key under which a stop event carries it, among the fields that the SDK leaves to the provider."""
+
 
 @dataclass(slots=True)
 class Reply:
@@ -26,6 +29,8 @@ class Reply:
     usage: Usage | None = None
     stop_reason: str | None = None
     first_token_ms: float | None = None
+    system_fingerprint: str | None = None
+    """What the provider says that it answered with, where the adapter hands it on."""
     _sent: dict[str, list[str]] = field(default_factory=dict)
     _text: list[str] = field(default_factory=list)
     _tool: str | None = None
@@ -46,6 +51,9 @@ class Reply:
             self._piece(event["contentBlockDelta"].get("delta", {}))
         elif "messageStop" in event:
             self.stop_reason = event["messageStop"].get("stopReason")
+            beside = event["messageStop"].get("additionalModelResponseFields")
+            told = beside.get(SYSTEM_FINGERPRINT) if isinstance(beside, Mapping) else None
+            self.system_fingerprint = told if isinstance(told, str) and told else None
         elif "metadata" in event and "usage" in event["metadata"]:
             self.usage = self.normalise(event["metadata"]["usage"])
 
@@ -72,6 +80,15 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def with_fingerprint(event: Any, told: Any) -> Any:
+    """A stream event that carries the provider's fingerprint, if it is the stop event and there is one."""
+    if not isinstance(told, str) or not told or "messageStop" not in event:
+        return event
+    stop = event["messageStop"]
+    beside = {**(stop.get("additionalModelResponseFields") or {}), SYSTEM_FINGERPRINT: told}
+    return {**event, "messageStop": {**stop, "additionalModelResponseFields": beside}}
 
 
 def text_length(messages: Any) -> int:

@@ -82,6 +82,8 @@ class Judgement:
     repeat: int = 0
     verdict: bool | None = None
     """True is a pass; None: it gave no verdict."""
+    panel: bool = False
+    """Whether it is a panel's: made of its members' verdicts, and no rater beside them."""
     layer: str | None = None
     language: str | None = None
     tags: tuple[str, ...] = ()

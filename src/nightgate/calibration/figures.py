@@ -237,7 +237,7 @@ def _among(evidence: Evidence) -> Iterator[dict[str, Any]]:
         ratings: dict[Any, dict[str, bool]] = defaultdict(dict)
         models: Counter[tuple[str, str]] = Counter()
         for one in group:
-            if one.verdict is not None:
+            if one.verdict is not None and not one.panel:
                 ratings[one.cell].setdefault(one.fingerprint, one.verdict)
                 models[one.fingerprint, one.judge_model] += 1
         units = [tuple(by_judge.values()) for by_judge in ratings.values() if len(by_judge) > 1]

@@ -5,7 +5,7 @@ evaluators' code or stores. Importing it costs pydantic and no more; ruamel.yaml
 first read.
 """
 
-from nightgate.cases.asks import evaluators_of
+from nightgate.cases.asks import evaluators_of, threshold_of
 from nightgate.cases.expect import (
     AnswerExpected,
     ArgumentsExpected,
@@ -14,7 +14,8 @@ from nightgate.cases.expect import (
     SkillsExpected,
     ToolsExpected,
 )
-from nightgate.cases.hashing import canonical_json, case_hash
+from nightgate.cases.hashing import asked_hash, canonical_json, case_hash, question_hashes
+from nightgate.cases.judges import Panel, panel_text
 from nightgate.cases.loading import load_suite
 from nightgate.cases.models import (
     Case,
@@ -47,6 +48,7 @@ __all__ = [
     "Limits",
     "Live",
     "ModelSpec",
+    "Panel",
     "Persona",
     "Playlist",
     "Problem",
@@ -64,6 +66,7 @@ __all__ = [
     "SuiteError",
     "ToolsExpected",
     "Withheld",
+    "asked_hash",
     "canonical_json",
     "case_hash",
     "evaluators_of",
@@ -72,6 +75,9 @@ __all__ = [
     "load_script",
     "load_suite",
     "nearest_evaluator",
+    "panel_text",
     "parse_spec",
+    "question_hashes",
     "select",
+    "threshold_of",
 ]

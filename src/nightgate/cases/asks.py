@@ -8,7 +8,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from nightgate.cases.models import Case, EvaluatorConfig, Suite
-from nightgate.cases.names import CRITERION, known_evaluator
+from nightgate.cases.names import CODE_THRESHOLD, CRITERION, JUDGE_THRESHOLD, known_evaluator
 
 _NOT_CONFIGURED = EvaluatorConfig()
 
@@ -108,3 +108,14 @@ def applies(config: EvaluatorConfig, case: Case, *, live: bool = True) -> bool:
 def matches(case_id: str, pattern: str) -> bool:
     """Whether ``pattern`` means ``case_id``: the verbatim id, else a glob, upper and lower case apart."""
     return case_id == pattern or fnmatchcase(case_id, pattern)
+
+
+def threshold_of(suite: Suite, name: str, kind: str) -> str | None:
+    """The evaluator's threshold as decimal text: suite.yaml's, else the known one's, else its kind's."""
+    config = suite.evaluators.get(name)
+    if config is not None and config.threshold is not None:
+        return config.threshold
+    known = None if config is not None and config.use is not None else known_evaluator(name)
+    if known is not None:
+        return known.default_threshold
+    return {"code": CODE_THRESHOLD, "judge": JUDGE_THRESHOLD}.get(kind)

@@ -102,7 +102,9 @@ def examine(
         problem = Problem(path=path, line=node.line, column=node.column, message=message)
         return Found(None, [problem], frozenset())
     hidden = frozenset(forbidden)
-    known = [_key(name, info) for name, info in model.model_fields.items() if name not in hidden]
+    known = list(
+        dict.fromkeys(_key(name, info) for name, info in model.model_fields.items() if name not in hidden)
+    )
     problems = [
         Problem(
             path=path,
@@ -272,7 +274,7 @@ def _given(value: Any) -> str:
 
 
 def _key(name: str, info: Any) -> str:
-    return info.alias or name
+    return info.validation_alias or name
 
 
 def _keys_at(model: type[BaseModel], loc: Loc) -> list[str]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nightgate.cases.asks import evaluators_of, matches
-from nightgate.cases.binding import Loc
+from nightgate.cases.binding import Loc, dotted
 from nightgate.cases.fields import compile_problem
+from nightgate.cases.judges import Judged
 from nightgate.cases.models import Case, EvaluatorConfig, Suite
 from nightgate.cases.names import BUILTIN, CRITERION, Known, known_evaluator, nearest_evaluator, strands
 from nightgate.cases.nodes import Node, Scalar, Table, position
@@ -129,7 +130,7 @@ class SuiteChecks:
         """Whether every case of the suite is known under ``keys``."""
         return not self.unread and all(item.is_sure(*keys) for item in self.read)
 
-    def _at_suite(self, loc: tuple[str, ...], message: str) -> Problem:
+    def _at_suite(self, loc: Loc, message: str) -> Problem:
         line, column = position(self.node, loc)
         return Problem(path=self.suite.file, line=line, column=column, message=message)
 
@@ -220,23 +221,24 @@ class SuiteChecks:
 
     def _models(self) -> Iterator[Problem]:
         suite, live = self.suite, self.suite.live
-        for loc, text in (
+        specs: list[tuple[Loc, str | None]] = [
             (("model",), suite.model),
-            (("judge",), suite.judge),
+            *_judges(("judge",), suite),
             (("user",), suite.user),
             (("live", "model"), live.model),
-            (("live", "judge"), live.judge),
+            *_judges(("live", "judge"), live),
             (("live", "user"), live.user),
-        ):
+        ]
+        for loc, text in specs:
             spec = parse_spec(text) if text is not None else None
             if spec is not None and spec.scripted and spec.name not in self.scripts:
                 hint = did_you_mean(spec.name, sorted(self.scripts)) or "; write it"
-                message = f"{'.'.join(loc)}: there is no scripts/{spec.name}.yaml{hint}"
+                message = f"{dotted(loc)}: there is no scripts/{spec.name}.yaml{hint}"
                 yield self._at_suite(loc, message)
 
     def _roles(self) -> Iterator[Problem]:
         suite = self.suite
-        if suite.judge is None and not self._is_damaged("judge"):
+        if not suite.judges and not self._is_damaged("judge"):
             asked = dict.fromkeys(name for case in suite.cases for name in evaluators_of(suite, case))
             judges = [name for name in asked if _is_judge(name, suite.evaluators.get(name))]
             if judges:
@@ -306,6 +308,15 @@ class SuiteChecks:
                 line, column = position(read.node, ("judgements", name))
                 message = f"judgements of the unknown evaluator {name!r}{guess}"
                 yield Problem(path=read.script.path, line=line, column=column, message=message)
+
+
+def _judges(loc: Loc, judged: Judged) -> Iterator[tuple[Loc, str | None]]:
+    """Where each judge's spec stands: under the key itself, or in the panel's list."""
+    if judged.panel is None:
+        yield loc, judged.judge
+        return
+    for i, spec in enumerate(judged.panel.judges):
+        yield (*loc, "panel", i), spec
 
 
 def _is_judge(name: str, config: EvaluatorConfig | None) -> bool:

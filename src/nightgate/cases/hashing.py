@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nightgate.cases.models import Case
 
 HASHED = ("input", "context", "persona", "expect", "require", "may_skip")
 """What a trial and its judgement depend on; not why, tags, family, stage, blocking or trials."""
+ASKED = ("input", "context", "persona")
+"""What of it the agent is given."""
+_CRITERION = "Criterion:"
 
 
 def canonical_json(value: Any) -> bytes:
@@ -50,5 +53,39 @@ def case_hash(case: Case) -> str:
     A key at its default counts as absent, so that new keys of later versions change no hash. Lists
     keep their order, mappings do not.
     """
-    dumped = case.model_dump(mode="python", include=set(HASHED), exclude_defaults=True)
-    return hashlib.sha256(canonical_json(dumped)).hexdigest()[:16]
+    return _digest(_dumped(case))
+
+
+def asked_hash(case: Case) -> str:
+    """Hash of what the agent is given: a stored answer stays one to it, whatever is expected of it."""
+    dumped = _dumped(case)
+    return _digest({key: dumped[key] for key in ASKED if key in dumped})
+
+
+def question_hashes(case: Case, judges: Iterable[str]) -> dict[str, str]:
+    """Hash of what a judge's finding depends on in the case, by evaluator.
+
+    A criterion depends on what the agent was given and on its own text; any other judge on all that is
+    hashed but the criteria, which are not its own.
+
+    Args:
+        case: The case.
+        judges: Names of evaluators that ask a judge.
+    """
+    dumped = _dumped(case)
+    expect = {key: value for key, value in dumped.pop("expect", {}).items() if key != "judge"}
+    asked = {key: dumped[key] for key in ASKED if key in dumped}
+    criteria = {f"{_CRITERION}{one.id}": one.criterion for one in case.expect.judge}
+    other = _digest({**dumped, "expect": expect})
+    return {
+        name: _digest({**asked, "criterion": criteria[name]}) if name in criteria else other
+        for name in judges
+    }
+
+
+def _dumped(case: Case) -> dict[str, Any]:
+    return case.model_dump(mode="python", include=set(HASHED), exclude_defaults=True)
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(canonical_json(value)).hexdigest()[:16]

@@ -20,6 +20,7 @@ from nightgate.cases.models import Case, Suite
 from nightgate.cases.names import CRITERION, known_evaluator
 from nightgate.cases.persona import Persona
 from nightgate.cases.problems import SuiteError
+from nightgate.cases.quarantines import faults
 from nightgate.cases.scripts import DEFAULT, Script, load_script
 from nightgate.cases.specs import parse_spec
 
@@ -47,25 +48,12 @@ def lint(
         *narrowed_away(suite),
         *_live(suite),
         *_canned(suite, played or suite, live=live),
-        *_quarantines(suite, today),
-        *_not_yet(suite),
+        *_canaries(suite),
+        *(faults(suite.cases, today) if today is not None else ()),
     ]
     if suite.file.is_file():
         found += [*_empty_files(suite), *_scripts(suite, played or suite, live=live)]
     return found
-
-
-def _not_yet(suite: Suite) -> Iterator[str]:
-    """Keys that are read and change nothing: silence would be taken for a promise."""
-    unused = {
-        "alerts": bool(suite.alerts),
-        "gate.regression": suite.gate.regression is not None,
-        "canary": any(case.canary for case in suite.cases),
-        "quarantine": any(case.quarantine is not None for case in suite.cases),
-    }
-    for key, used in unused.items():
-        if used:
-            yield f"{key} is read and has no effect in this version"
 
 
 def persona_mix(suite: Suite) -> dict[str, int]:
@@ -165,7 +153,8 @@ def _live(suite: Suite) -> Iterator[str]:
     model = suite.live.model
     if model is None or parse_spec(model).scripted:
         return
-    for role, text in (("judge", suite.live.judge or suite.judge), ("user", suite.live.user or suite.user)):
+    judges = suite.live.judges or suite.judges
+    for role, text in (*(("judge", spec) for spec in judges), ("user", suite.live.user or suite.user)):
         if text is not None and parse_spec(text).scripted:
             yield f"{suite.file}: --live runs {model} with {role} {text}; set live: {{{role}: ...}}"
 
@@ -177,19 +166,27 @@ def _canned(suite: Suite, played: Suite, *, live: bool) -> Iterator[str]:
     names = {name for case in played.cases for name in evaluators_of(played, case, live=live)}
     custom = {name for name, config in played.evaluators.items() if config.use is not None}
     judged = any(known.kind == "judge" for name in names - custom if (known := known_evaluator(name)))
-    if judged and played.judge is not None and parse_spec(played.judge).scripted:
-        yield f"judge {played.judge} is a script: its ratings are canned, whatever {played.model} answers"
+    for judge in (spec for spec in played.judges if judged and parse_spec(spec).scripted):
+        yield f"judge {judge} is a script: its ratings are canned, whatever {played.model} answers"
     talking = any(case.persona for case in played.cases)
     if talking and played.user is not None and parse_spec(played.user).scripted:
         yield f"user {played.user} is a script: it says the same, whatever {played.model} answers"
 
 
-def _quarantines(suite: Suite, today: dt.date | None) -> Iterator[str]:
+def _canaries(suite: Suite) -> Iterator[str]:
+    """Canary cases that no judge looks at: there is no verdict over them that could drift."""
     for case in suite.cases:
-        if today is not None and case.quarantine is not None and case.quarantine.until < today:
+        if not case.canary:
+            continue
+        # An evaluator of the user's own may ask a judge; only its class knows.
+        known = [
+            None if name in suite.evaluators and suite.evaluators[name].use else known_evaluator(name)
+            for name in evaluators_of(suite, case)
+        ]
+        if not any(found is None or found.kind == "judge" for found in known):
             yield (
-                f"{case.where}: case {case.id!r}: quarantine ended on {case.quarantine.until}; "
-                f"{case.quarantine.owner} repairs, extends or drops it"
+                f"{case.where}: case {case.id!r} is a canary and no judge evaluator looks at it, so nothing "
+                "is judged again; ask a criterion under expect.judge, or mark another case"
             )
 
 
@@ -257,7 +254,8 @@ def _blind(suite: Suite, script: Script) -> Iterator[str]:
 
 def _unscripted(suite: Suite, scripts: dict[str, Script], *, live: bool) -> Iterator[str]:
     """Cases for which a script has nothing to play: they would end as infra_error."""
-    for role, text in (("agent", suite.model), ("user", suite.user), ("judge", suite.judge)):
+    judges = (("judge", spec) for spec in suite.judges)
+    for role, text in (("agent", suite.model), ("user", suite.user), *judges):
         spec = parse_spec(text) if text is not None else None
         script = scripts.get(spec.name) if spec is not None and spec.scripted else None
         if script is None:

@@ -33,6 +33,7 @@ from nightgate.cases.fields import (
     Trials,
     Whole,
 )
+from nightgate.cases.judges import Judged
 from nightgate.cases.nodes import Plain
 from nightgate.cases.persona import Persona
 
@@ -152,11 +153,10 @@ class EvaluatorConfig(Record):
     """Overrides the gate's."""
 
 
-class Live(Record):
+class Live(Judged):
     """What ``--live`` uses instead."""
 
     model: Spec | None = None
-    judge: Spec | None = None
     user: Spec | None = None
     trials: Trials | None = None
 
@@ -170,10 +170,12 @@ class Limits(Record):
 
 
 class Regression(Record):
-    """How much worse than the baseline is too much."""
+    """How much worse than the baseline is too much; with neither written it is ``alpha: 0.05``."""
 
-    max_drop: Share = "0"
-    alpha: Annotated[Share, AfterValidator(_above_zero)] = "0.05"
+    max_drop: Share | None = None
+    """The largest drop of a pass rate that is allowed, a share: 0.03 is 3 points."""
+    alpha: Annotated[Share, AfterValidator(_above_zero)] | None = None
+    """A drop of any size fails that chance alone would make at most this often."""
 
 
 class GateConfig(Record):
@@ -184,10 +186,12 @@ class GateConfig(Record):
     policy: Annotated[Literal["point", "confident"], CHOICE] = "point"
     on_inconclusive: Annotated[Literal["block", "allow"], CHOICE] = "block"
     judges: Annotated[Literal["any", "calibrated"], CHOICE] = "any"
+    related_judges: Annotated[Literal["warn", "refuse"], CHOICE] = "warn"
+    """What becomes of a judge that is the model under test, or of its family."""
     regression: Regression | None = None
 
 
-class Suite(Record):
+class Suite(Judged):
     """A folder of cases with the agent, models, evaluators and gate that they run under."""
 
     suite: Annotated[Name, AfterValidator(_suite_id)]
@@ -195,7 +199,6 @@ class Suite(Record):
     """Named in alerts."""
     agent: Factory
     model: Spec
-    judge: Spec | None = None
     user: Spec | None = None
     trials: Trials = 1
     live: Live = Field(default_factory=Live)

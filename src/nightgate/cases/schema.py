@@ -17,7 +17,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from nightgate.cases import expect, models, persona, script_steps, scripts
+from nightgate.cases import expect, judges, models, persona, script_steps, scripts
+from nightgate.cases.fields import ANY_SCALAR
 from nightgate.cases.names import known_names
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -44,7 +45,14 @@ def suite_schema() -> dict[str, Any]:
     for model, filled in models.LOADER_FILLED.items():
         for name in filled:
             del definitions[model.__name__]["properties"][name]
-    descriptions = _descriptions(models, expect, persona, script_steps)
+    descriptions = _descriptions(models, judges, expect, persona, script_steps)
+    for name in ("Suite", "Live"):
+        descriptions[name] = descriptions["Judged"] | descriptions[name]
+        # Two attributes read the one key: a spec's text or a panel.
+        definitions[name]["properties"]["judge"] = {
+            "anyOf": [ANY_SCALAR, {"$ref": "#/$defs/Panel"}],
+            "default": None,
+        }
     descriptions["Choice"] = descriptions["Step"] | descriptions["Choice"]
     for name, definition in definitions.items():
         _describe(definition, descriptions.get(name, {}))

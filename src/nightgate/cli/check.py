@@ -41,8 +41,9 @@ def _request(args: argparse.Namespace, suite: str) -> RunRequest:
 def _document(request: RunRequest) -> dict[str, Any]:
     from nightgate.cases import load_suite
     from nightgate.cases.lint import lint, persona_mix
-    from nightgate.estimates import expected_calls, guess_cost
-    from nightgate.plans import guess_facts, plan_cases, plan_evaluators
+    from nightgate.estimates import expected_calls, guess_cost, guess_facts
+    from nightgate.panels import Jury, seated
+    from nightgate.plans import plan_cases, plan_evaluators
     from nightgate.prices import PriceTable
     from nightgate.steps.planning import planned_names, resolve, with_live_evaluators
 
@@ -52,14 +53,16 @@ def _document(request: RunRequest) -> dict[str, Any]:
     live = with_live_evaluators(suite, request)
     cases = plan_cases(suite, live=live, trials=request.trials, fingerprints={})
     facts = {name: guess_facts(suite, name) for name in planned_names(suite, live=live)}
-    evaluators = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
+    evaluators = plan_evaluators(suite, cases, judge=suite.judge_text, facts=facts)
+    if suite.panel is not None:
+        cases, evaluators = seated(Jury.unmet(suite.panel), cases, evaluators)
     prices = PriceTable.load(Path(request.prices) if request.prices else None)
     personas = any(case.persona for case in suite.cases)
     return {
         "schema": 1,
         "suite": suite.suite,
         "model": suite.model,
-        "judge": suite.judge if _is_judged(suite, evaluators) else None,
+        "judge": suite.judge_text if _is_judged(suite, evaluators) else None,
         "user": suite.user if personas else None,
         "cases": len(cases),
         "trials": sum(case.trials for case in cases),
@@ -97,8 +100,11 @@ def _check_models(suite: Any) -> None:
     from nightgate.cases.specs import parse_spec
 
     scripts = [file.stem for file in script_files(suite.path)]
-    for role in ("model", "judge", "user"):
-        text = getattr(suite, role)
+    for role, text in (
+        ("model", suite.model),
+        *(("judge", spec) for spec in suite.judges),
+        ("user", suite.user),
+    ):
         if text is None:
             continue
         try:
@@ -110,6 +116,21 @@ def _check_models(suite: Any) -> None:
             hint = did_you_mean(spec.name, scripts) or "; write it"
             msg = f"{suite.file}: --{role} {text}: there is no scripts/{spec.name}.yaml{hint}"
             raise InputError(msg)
+
+
+def _dollars(cost: dict[str, Any]) -> str:
+    """At list price, by role, with the batch price where a role's provider has a queue."""
+    if cost["total"] == 0:
+        return "about $0.0000"
+    roles = []
+    for role in ("agent", "judge", "user"):
+        if cost[role] is None or cost[role]:
+            listed = "unknown" if cost[role] is None else f"${cost[role]:.4f}"
+            queued = cost["batch"][role]
+            roles.append(f"{role} {listed}" + ("" if queued is None else f" or ${queued:.4f} by batch"))
+    if cost["total"] is not None:
+        return f"about ${cost['total']:.4f} at list price ({', '.join(roles)})"
+    return f"unknown, at least ${cost['at_least']:.4f} (a model without a price: {', '.join(roles)})"
 
 
 def _text(document: dict[str, Any]) -> str:
@@ -129,9 +150,10 @@ def _text(document: dict[str, Any]) -> str:
         lines.append(
             "  personas: " + ", ".join(f"{kind} {count}" for kind, count in document["personas"].items())
         )
-    cost = document["cost_usd"]
-    shown = "unknown (a model without a price)" if cost["total"] is None else f"about ${cost['total']:.4f}"
     calls = counted(document["calls"]["total"], "model call")
-    lines.append(f"  cost: {shown}, a guess from text length; about {calls}")
+    lines.append(f"  cost: {_dollars(document['cost_usd'])}, a guess from text length; about {calls}")
+    if document["cost_usd"]["total"] != 0:
+        assumed = document["cost_usd"]["assumed"].items()
+        lines.append("  assumed: " + ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in assumed))
     lines += [f"  warning: {warning}" for warning in document["warnings"]]
     return "\n".join(lines)

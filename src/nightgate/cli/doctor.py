@@ -4,26 +4,95 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nightgate.cli.output import people, write_json
 from nightgate.cli.stores import store_of
-from nightgate.errors import ExitCode, NightgateError
+from nightgate.errors import ExitCode, InputError, NightgateError
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one line a finding; 0 when all is well, 1 when something is not."""
+    """Print one line a finding; 0 when all is well, 1 when something is not, 3 when a run is overdue."""
     from nightgate.reports.text import plain
 
-    found = [*_store(args), *_prefect(), *(line for suite in args.suites for line in _suite(suite))]
+    hours = _hours(args)
+    found = [
+        *_store(args),
+        *_prefect(),
+        *(line for suite in args.suites for line in _suite(suite)),
+        *_channels(args.suites),
+    ]
+    late = [line for suite in args.suites for line in _age(args, suite, hours)] if hours is not None else []
+    found += late
     for line in found:
         print(
             f"{'ok  ' if line['ok'] else 'FAIL'}  {line['what']}: {plain(line['text'])}",
             file=people(args.json),
         )
     write_json({"schema": 1, "findings": found}, args.json)
+    if not all(line["ok"] for line in late):
+        return ExitCode.INCONCLUSIVE
     return ExitCode.OK if all(line["ok"] for line in found) else ExitCode.FAILED
+
+
+def _hours(args: argparse.Namespace) -> float | None:
+    """The age that ``--since`` allows, in hours.
+
+    Raises:
+        InputError: If it is no age, or no suite is named for it.
+    """
+    if args.since is None:
+        if args.alert:
+            msg = "--alert tells of a suite without a complete run: give --since, as in --since 26h"
+            raise InputError(msg)
+        return None
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([mhd])", args.since)
+    if found is None or not float(found[1]):
+        msg = f"--since {args.since!r}: write an age, as in 26h, 2d or 90m"
+        raise InputError(msg)
+    if not args.suites:
+        msg = "--since: name the suites whose runs are due, as in `doctor cases/support --since 26h`"
+        raise InputError(msg)
+    return float(found[1]) * _UNIT_HOURS[found[2]]
+
+
+_UNIT_HOURS = {"m": 1 / 60, "h": 1.0, "d": 24.0}
+
+
+def _channels(suites: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Look at the targets of the suites' channels, or of all that are configured; sends nothing."""
+    from nightgate.cases import load_suite
+    from nightgate.wiring.alerts import looked_at
+
+    wanted: dict[str, str] = {}
+    for path in suites:
+        try:
+            suite = load_suite(path)
+        except NightgateError:
+            continue  # told where its models are looked at
+        wanted |= {name: str(suite.file) for name in suite.alerts if name not in wanted}
+    rows = [row for name, where in wanted.items() for row in looked_at([name], where)]
+    for row in rows if suites else looked_at(None, "doctor"):
+        yield _line(f"alerts {row['channel']}", f"{row['target']}: {row['text']}", ok=row["ok"])
+
+
+def _age(args: argparse.Namespace, path: str, hours: float) -> Iterator[dict[str, Any]]:
+    """Whether a suite has had a complete run; with ``--alert`` its channels are told when it has not."""
+    import asyncio
+
+    from nightgate.requests import RunRequest
+    from nightgate.wiring.alerts import tell_overdue
+
+    try:
+        request = RunRequest.make(path, {"store": args.store})
+        cause = asyncio.run(tell_overdue(request, hours, tell=args.alert))
+    except NightgateError as error:
+        yield _line(f"runs of {path}", str(error), ok=False)
+        return
+    text = cause.text if cause is not None else f"a complete run within {args.since}"
+    yield _line(f"runs of {path}", text, ok=cause is None)
 
 
 def _line(what: str, text: str, *, ok: bool) -> dict[str, Any]:
@@ -79,7 +148,8 @@ def _suite(path: str) -> Iterator[dict[str, Any]]:
         yield _line("suite", str(error), ok=False)
         return
     prices = PriceTable.load()
-    specs = [suite.model, suite.judge, suite.user, suite.live.model, suite.live.judge, suite.live.user]
+    live = suite.live
+    specs = [suite.model, *suite.judges, suite.user, live.model, *live.judges, live.user]
     for spec in dict.fromkeys(spec for spec in specs if spec is not None):
         problem = check_credentials(parse_spec(spec))
         priced = spec.startswith("scripted:") or prices.price(spec) is not None

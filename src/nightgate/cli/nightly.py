@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from nightgate.cli.output import check_writable
 from nightgate.cli.run import request_of, through_prefect
 from nightgate.errors import InputError
+from nightgate.requests import MANUAL, NIGHTLY
 
 
 def run(args: argparse.Namespace) -> int:
@@ -17,7 +19,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(msg)
     check_writable(args.json, args.junit)
     suites = suites_under(Path(args.folder))
-    requests = [request_of(args, str(suite)) for suite in suites]
+    # Who names another trigger, such as a scheduler, is believed.
+    requests = [
+        replace(asked, night=True, trigger=NIGHTLY if asked.trigger == MANUAL else asked.trigger)
+        for asked in (request_of(args, str(suite)) for suite in suites)
+    ]
     return through_prefect(requests, args, name=Path(args.folder).resolve().name, several=True)
 
 

@@ -112,8 +112,18 @@ def build_parser() -> argparse.ArgumentParser:
     publish.add_argument("--json", metavar="PATH", help="write the summary as JSON; - for stdout")
     _store_flag(publish)
 
-    doctor = _command(commands, "doctor", "what is reachable: store, Prefect API, models")
-    doctor.add_argument("suites", nargs="*", metavar="SUITE", help="suites whose models are looked at")
+    doctor = _command(commands, "doctor", "what is reachable: store, Prefect API, models, alert channels")
+    doctor.add_argument(
+        "suites", nargs="*", metavar="SUITE", help="suites whose models and alert channels are looked at"
+    )
+    doctor.add_argument(
+        "--since",
+        metavar="AGE",
+        help="exit 3 if a suite has had no complete run for so long: 26h, 2d, 90m",
+    )
+    doctor.add_argument(
+        "--alert", action="store_true", help="with --since: tell the suite's channels, once an outage"
+    )
     doctor.add_argument("--json", metavar="PATH", help="write the findings as JSON; - for stdout")
     _store_flag(doctor)
 
@@ -122,7 +132,57 @@ def build_parser() -> argparse.ArgumentParser:
     _label_commands(commands)
     _plan_command(commands)
     _sweep_command(commands)
+    _baseline_commands(commands)
+    _night_commands(commands)
+    _canary_command(commands)
     return parser
+
+
+def _night_commands(commands: Any) -> None:
+    """Commands about many nights."""
+    history = _command(commands, "history", "how each evaluator and case did, night by night")
+    history.epilog = "exit codes: 0 shown; 2 wrong input; 3 no complete run is stored"
+    history.add_argument("suite", metavar="SUITE", help="suite id or folder")
+    history.add_argument("--nights", type=int, metavar="N", help="the newest N nights (default 30)")
+    history.add_argument("--evaluator", metavar="E", help="only this evaluator")
+    history.add_argument("--case", metavar="GLOB", help="only these cases")
+    history.add_argument("--all", action="store_true", help="list cases that always passed too")
+    history.add_argument("--json", metavar="PATH", help="write the trends as JSON; - for stdout")
+    _store_flag(history)
+
+    flaky = _command(commands, "flaky", "the flake board: broken, suspect, flaky or stable, and since when")
+    flaky.epilog = "exit codes: 0 shown; 2 wrong input; 3 no complete run is stored"
+    flaky.add_argument("suite", metavar="SUITE", help="suite id or folder")
+    flaky.add_argument("--all", action="store_true", help="list what is steady too")
+    flaky.add_argument("--json", metavar="PATH", help="write the board as JSON; - for stdout")
+    _store_flag(flaky)
+
+    promote = _command(commands, "promote-case", "let a capability case gate: edits its file in place")
+    promote.epilog = "exit codes: 0 done; 1 it is no capability case; 2 wrong input"
+    promote.add_argument("suite", metavar="SUITE", help="a suite's folder")
+    promote.add_argument("case", metavar="CASE", help="the case's id")
+    promote.add_argument("--json", metavar="PATH", help="write what was changed as JSON; - for stdout")
+
+
+def _baseline_commands(commands: Any) -> None:
+    """Commands about the run that others are compared with."""
+    promote = _command(commands, "promote", "make a passing, complete run its suite's baseline")
+    promote.epilog = "exit codes: 0 done; 1 refused: open, not passed, a part of the suite; 2 wrong input"
+    promote.add_argument("run", metavar="RUN", help="run id, latest, or latest:SUITE")
+    promote.add_argument("--force", action="store_true", help="although its gate did not pass; needs --why")
+    promote.add_argument("--why", metavar="TEXT", help="the reason, kept with the baseline")
+    promote.add_argument("--json", metavar="PATH", help="write the baseline as JSON; - for stdout")
+    _store_flag(promote)
+
+    compare = _command(commands, "compare", "may I say it improved? runs over the same cases, paired")
+    compare.epilog = (
+        "exit codes: 0 improved, or no relevant change; 1 a run regressed; 2 wrong input; 3 it cannot be "
+        "told: not comparable, candidate or inconclusive. Of several runs the first of 1, 3, 0 that applies"
+    )
+    compare.add_argument("base", metavar="BASE", help="run id, baseline or latest, or one with :SUITE")
+    compare.add_argument("runs", nargs="+", metavar="RUN", help="as BASE; corrected for their number")
+    compare.add_argument("--json", metavar="PATH", help="write the comparison as JSON; - for stdout")
+    _store_flag(compare)
 
 
 def _plan_command(commands: Any) -> None:
@@ -177,10 +237,54 @@ def _simulator_commands(commands: Any) -> None:
     _store_flag(validate)
 
 
+def _canary_command(commands: Any) -> None:
+    """The judges of a run over frozen trials."""
+    canary = _command(commands, "canary", "judge frozen trials of canary cases again, and planted attacks")
+    canary.epilog = (
+        "exit codes: 0 no alarm; 1 the judge drifted, or an attack passed; 3 nothing was judged; "
+        "4 stopped by the budget"
+    )
+    canary.add_argument("run", metavar="RUN", help="the night: run id, latest or latest:SUITE")
+    canary.add_argument(
+        "--freeze", action="store_true", help="drop what is frozen and take this run's trials; calls nothing"
+    )
+    canary.add_argument("--suite", metavar="PATH", help="the suite's folder, where it is not where it was")
+    canary.add_argument(
+        "--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)"
+    )
+    canary.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
+    canary.add_argument("--budget-usd", metavar="X", help="cap of the run and its canaries together")
+    canary.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
+    canary.add_argument(
+        "--allow-unpriced", action="store_const", const=True, help="a budget despite unknown prices"
+    )
+    canary.add_argument("--json", metavar="PATH", help="write what was found as JSON; - for stdout")
+    _store_flag(canary)
+
+
 def _sweep_command(commands: Any) -> None:
     """Other judges over stored trials."""
     sweep = _command(commands, "sweep", "judge stored trials again; no agent is called")
-    sweep.add_argument("run", nargs="?", metavar="RUN", help="run id, latest or latest:SUITE")
+    sweep.add_argument(
+        "runs",
+        nargs="*",
+        metavar="RUN",
+        help="run id, latest, latest:SUITE, or suite:SUITE for all its committed runs; may be repeated",
+    )
+    sweep.add_argument("--since", metavar="DATE", help="of suite:SUITE: runs from this UTC day on")
+    sweep.add_argument("--until", metavar="DATE", help="of suite:SUITE: runs up to this UTC day")
+    sweep.add_argument(
+        "--status",
+        action="append",
+        choices=("pass", "fail", "measured", "not_applicable", "error", "skipped"),
+        help="only trials with such a stored finding; may be repeated",
+    )
+    sweep.add_argument(
+        "--of",
+        action="append",
+        metavar="E",
+        help="the evaluator that --status is about (default: those that are swept)",
+    )
     sweep.add_argument(
         "--judge",
         dest="judges",
@@ -191,6 +295,10 @@ def _sweep_command(commands: Any) -> None:
     sweep.add_argument(
         "--evaluator", dest="evaluators", action="append", metavar="E", help="evaluator; may be repeated"
     )
+    sweep.add_argument(
+        "--panel", choices=("majority", "all"), help="the judges are one panel, with a verdict of its own"
+    )
+    _kin_flag(sweep)
     sweep.add_argument("--repeat", type=int, metavar="K", help="judge the same output K times")
     sweep.add_argument(
         "--batch", action="store_const", const=True, help="through the provider's batch queue, at its price"
@@ -274,6 +382,14 @@ def _plan_flags(what: Any) -> None:
     what.add_argument("--stage", action="append", metavar="S", help="regression or capability")
 
 
+def _kin_flag(where: Any) -> None:
+    where.add_argument(
+        "--related-judges",
+        choices=("warn", "refuse"),
+        help="a judge that is the model under test or of its family (default: the suite's gate.related_judges)",
+    )
+
+
 def _run_flags(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what runs")
     _plan_flags(what)
@@ -283,6 +399,9 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--run-id", metavar="ID", help="run id, [0-9a-z-], at most 64")
     how.add_argument("--resume", metavar="RUN", help="play the rest of an open run and commit it")
     how.add_argument("--reuse", metavar="RUN", help="take over trials that are the same; id or latest")
+    how.add_argument("--rerun", metavar="RUN", help="play a run's failed and errored cells again")
+    how.add_argument("--only", choices=("failed", "errors"), help="of --rerun: one kind alone")
+    how.add_argument("--baseline", metavar="RUN", help="compared with (default: the suite's baseline)")
     how.add_argument("--concurrency", type=int, metavar="N", help="agent trials in flight (default 10)")
     how.add_argument("--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)")
     how.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
@@ -292,6 +411,7 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
         const=True,
         help="leave out what cannot change the gate's verdict any more",
     )
+    _kin_flag(how)
     money = parser.add_argument_group("money")
     money.add_argument("--budget-usd", metavar="X", help="hard cap; 0 calls no model at all")
     money.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
@@ -306,5 +426,5 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
         dest="alerts",
         action="store_const",
         const=False,
-        help="no effect yet: this version sends none",
+        help="tell no channel what changed",
     )

@@ -22,8 +22,8 @@ from nightgate.requests import DEFAULT_STORE, RunRequest
 
 _FIELDS = (
     "store", "live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "seed", "run_id",
-    "resume", "reuse", "concurrency", "judge_concurrency", "spool", "budget_usd", "prices",
-    "allow_unpriced", "alerts", "curtail",
+    "resume", "reuse", "rerun", "only", "baseline", "concurrency", "judge_concurrency", "spool",
+    "budget_usd", "prices", "allow_unpriced", "alerts", "curtail", "related_judges",
 )  # fmt: skip
 
 
@@ -83,19 +83,23 @@ async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> 
         for request in requests:
             with users_prints_aside():
                 finished = await wiring.run_request(request, progress)
+                lines = await wiring.afterwards(request, finished.summary.run_id, progress)
             summaries.append(finished.summary.as_dict())
             reporter.__exit__(None, None, None)
-            show(summaries[-1], request, args.json)
+            show(summaries[-1], request, args.json, lines)
             if summaries[-1]["exit_code"] == ExitCode.INTERRUPTED:
                 break
     return conclude(summaries, requests[: len(summaries)], args, several=len(requests) > 1)
 
 
-def show(summary: dict[str, Any], request: RunRequest, json_path: str | None) -> None:
-    """Print the end of a run for people."""
+def show(
+    summary: dict[str, Any], request: RunRequest, json_path: str | None, after: Sequence[str] = ()
+) -> None:
+    """Print the end of a run for people, and what followed its gate."""
     from nightgate.reports.terminal import render
 
-    print(render(summary, suite=request.suite, store=_named_store(request)), file=people(json_path))
+    rendered = render(summary, suite=request.suite, store=_named_store(request))
+    print("\n".join([rendered, *after]), file=people(json_path))
 
 
 def _named_store(request: RunRequest) -> str | None:
@@ -151,6 +155,8 @@ def through_prefect(
         for request in requests:
             if request.resume is None:
                 await wiring.preflight(request)
+            for warning in await wiring.check_channels(request):
+                print(warning, file=sys.stderr)
 
     with users_prints_aside():
         asyncio.run(check_all())
@@ -165,7 +171,8 @@ def through_prefect(
     summaries = asyncio.run(_stored(named))
     for summary, request in zip(summaries, requests, strict=True):
         if summary["cells"] is not None:
-            show(summary, request, args.json)
+            after = asyncio.run(wiring.told_afterwards(request, summary["run_id"]))
+            show(summary, request, args.json, after)
         else:
             print(f"{summary['suite']}: {summary['findings'][0]['text']}", file=people(args.json))
     return conclude(summaries, requests, args, several=several)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from nightgate.cli.output import people, write_json
-from nightgate.cli.stores import near_suite, store_of
+from nightgate.cli.stores import near_suite, store_of, suite_id
 from nightgate.errors import ExitCode
 
 
@@ -16,7 +15,7 @@ def run(args: argparse.Namespace) -> int:
     from nightgate.steps.listing import runs_of
 
     store = store_of(args)
-    suite = _suite_id(args.suite)
+    suite = suite_id(args.suite)
     found = runs_of(store, suite)[: args.limit]
     out = people(args.json)
     for entry in found:
@@ -32,12 +31,3 @@ def run(args: argparse.Namespace) -> int:
         print(f"no runs of {plain(suite)} in {store.uri}{near_suite(store, suite)}", file=out)
     write_json({"schema": 1, "suite": suite, "runs": found}, args.json)
     return ExitCode.OK
-
-
-def _suite_id(text: str) -> str:
-    """A suite's id: as given, or from the suite.yaml of a folder."""
-    if (Path(text) / "suite.yaml").is_file():
-        from nightgate.cases import load_suite
-
-        return load_suite(text).suite
-    return text

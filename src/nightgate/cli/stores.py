@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 
 from nightgate.adapters.store import open_store
 from nightgate.cases.problems import nearest
@@ -20,22 +21,32 @@ def store_of(args: argparse.Namespace) -> Store:
     return open_store(args.store or default_store())
 
 
-def run_of(store: Store, text: str) -> str:
+def suite_id(text: str) -> str:
+    """A suite's id: as given, or from the suite.yaml of a folder."""
+    if (Path(text) / "suite.yaml").is_file():
+        from nightgate.cases import load_suite
+
+        return load_suite(text).suite
+    return text
+
+
+def run_of(store: Store, text: str, suite: str | None = None) -> str:
     """The run id that a person means.
 
     Args:
         store: Where it lies.
-        text: A run id, ``latest`` or ``latest:SUITE``.
+        text: A run id, ``latest``, ``latest:SUITE``, ``baseline`` or ``baseline:SUITE``.
+        suite: Whose run a bare word means, where another run's suite says it.
 
     Raises:
-        InputError: For ``baseline``, which this version does not keep.
+        InputError: For a baseline that nobody promoted, or of which suite is not clear.
         MissingError: If there is no such run, with the nearest one that there is.
     """
-    word, _, suite = text.partition(":")
-    if word == "latest" and suite and not runs_of(store, suite):
-        msg = f"no run of suite {suite!r} in {store.uri}{near_suite(store, suite)}"
+    word, _, named = text.partition(":")
+    if word in ("latest", "baseline") and named and not runs_of(store, named):
+        msg = f"no run of suite {named!r} in {store.uri}{near_suite(store, named)}"
         raise MissingError(msg)
-    found = resolve(store, text)
+    found = resolve(store, text, suite)
     if word != "latest" and not (_RUN_ID.fullmatch(found) and store.find(f"runs/{found}/plan.json")):
         msg = f"no run {text!r} in {store.uri}{_near_run(store, text)}"
         raise MissingError(msg)

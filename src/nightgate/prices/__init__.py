@@ -5,7 +5,15 @@ budget. Knows no provider's library and no ledger.
 """
 
 from nightgate.prices.budget import Budget, Reservation
-from nightgate.prices.costs import FREE, LongContext, Price, cost_nanousd, estimate_call_nanousd
+from nightgate.prices.costs import (
+    FREE,
+    LongContext,
+    Price,
+    cost_nanousd,
+    estimate_call_nanousd,
+    list_and_batch_nanousd,
+    scaled,
+)
 from nightgate.prices.table import PriceTable, is_local, on_loopback
 
 __all__ = [
@@ -18,5 +26,7 @@ __all__ = [
     "cost_nanousd",
     "estimate_call_nanousd",
     "is_local",
+    "list_and_batch_nanousd",
     "on_loopback",
+    "scaled",
 ]

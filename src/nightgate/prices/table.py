@@ -1,30 +1,24 @@
 """The price table: which model costs what, from whom we know, since when.
 
-Owns ``prices.yaml`` and files of the same form that users bring. A model without a line is
-unknown, which is None and never 0. Knows no provider's library.
+Owns which line of ``prices.yaml``, and of the files that users bring, holds for a spec. A model without
+a line is unknown, which is None and never 0. Knows no provider's library.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from nightgate.cases.binding import bind
-from nightgate.cases.documents import read_yaml
-from nightgate.cases.fields import Breach, Day, Money, Name, Record, Whole
-from nightgate.cases.nodes import Listing, Node, Table, describe
-from nightgate.cases.problems import Problem, SuiteError
-from nightgate.cases.specs import SCHEMES, parse_spec
+from nightgate.cases.specs import parse_spec
 from nightgate.errors import InputError
-from nightgate.prices.costs import FREE, LongContext, Price
+from nightgate.prices.costs import FREE, Price
+from nightgate.prices.files import Entry, PriceFile, read_prices
 
 if TYPE_CHECKING:
     from nightgate.cases.scripts import Script
@@ -33,62 +27,7 @@ _BUILT_IN = Path(__file__).with_name("prices.yaml")
 _LOCAL_SCHEMES = ("ollama", "llamacpp")
 _REDIRECTED = ("openai", "openai-responses")
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|0\.0\.0\.0|.+\.localhost", re.IGNORECASE)
-_TIER = "?service_tier="
-_USUAL_TIERS = frozenset({"default", "standard", "auto", "null"})
-
-
-class _Rates(Record):
-    """Rates as people write them; a cache kind that is left out costs what input costs."""
-
-    input: Money
-    output: Money
-    cache_read: Money | None = None
-    cache_write: Money | None = None
-
-
-class _Long(_Rates):
-    above: Whole
-
-
-class _Batch(Record):
-    factor: Money
-    as_of: Day
-    source: Name
-
-    def breaches(self) -> Iterator[Breach]:
-        """A queue that costs nothing, or more than an answer at once, is a slip."""
-        if not 0 < self.factor <= 1:
-            yield Breach(f"factor {self.factor} must be above 0 and at most 1; half the list price is 0.5")
-
-
-class _Line(_Rates):
-    models: tuple[Name, ...]
-    long: _Long | None = None
-    batch: _Batch | None = None
-    as_of: Day
-    source: Name
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    pattern: str
-    price: Price
-
-    @property
-    def glob(self) -> str:
-        """The pattern of ``scheme:id``."""
-        return self.pattern.partition(_TIER)[0]
-
-    @property
-    def tier(self) -> str:
-        """The service tier that it is for; "" for the default."""
-        return self.pattern.partition(_TIER)[2]
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    entries: tuple[_Entry, ...]
-    version: str
+_USUAL_TIERS = frozenset({"default", "standard", "standard_only", "auto", "null"})
 
 
 class PriceTable:
@@ -100,7 +39,7 @@ class PriceTable:
         version: Names the table in rows.
     """
 
-    def __init__(self, built_in: Iterable[_Entry], extra: Iterable[_Entry], version: str) -> None:
+    def __init__(self, built_in: Iterable[Entry], extra: Iterable[Entry], version: str) -> None:
         # The longer pattern says more: a dated id beats its family.
         self._built_in = sorted(built_in, key=lambda entry: -len(entry.pattern))
         self._extra = sorted(extra, key=lambda entry: -len(entry.pattern))
@@ -119,6 +58,8 @@ class PriceTable:
                 output: 0.50
                 cache_read: 0.01         # left out: as input
                 cache_write: 0.125       # left out: as input
+                cache_write_1h: 0.2      # left out: unknown; any rate of the cache may be null, unknown
+                region: global           # optional, bedrock: alone: global, geographic or in-region
                 long: {above: 272000, input: 0.20, output: 0.75}      # optional
                 batch: {factor: 0.5, as_of: 2026-10-12, source: https://...}   # optional: the batch queue
                 as_of: 2026-10-12
@@ -130,7 +71,7 @@ class PriceTable:
         ours = _built_in()
         if extra is None:
             return cls(ours.entries, (), ours.version)
-        theirs = _read(extra)
+        theirs = read_prices(extra)
         digest = hashlib.sha256(extra.read_bytes()).hexdigest()[:8]
         return cls(ours.entries, theirs.entries, f"{ours.version}+{theirs.version}-{digest}")
 
@@ -194,7 +135,7 @@ def on_loopback(url: str) -> bool:
     return bool(_LOOPBACK.fullmatch(host))
 
 
-def _find(entries: Iterable[_Entry], key: str, tier: str) -> Price | None:
+def _find(entries: Iterable[Entry], key: str, tier: str) -> Price | None:
     return next((e.price for e in entries if e.tier == tier and fnmatchcase(key, e.glob)), None)
 
 
@@ -207,92 +148,11 @@ def _of_script(script: Script) -> Price:
         output=price.output,
         cache_read=price.cache_read,
         cache_write=price.cache_write,
+        cache_write_1h=price.cache_write,
         source=f"script {script.name}",
     )
 
 
 @lru_cache(maxsize=1)
-def _built_in() -> _File:
-    return _read(_BUILT_IN)
-
-
-def _read(path: Path) -> _File:
-    """The lines of a price file.
-
-    Raises:
-        SuiteError: With every problem of the file.
-    """
-    root = read_yaml(path)
-    if not isinstance(root, Table):
-        what = "is empty" if root is None else f"must be a mapping, not {describe(root)}"
-        raise SuiteError([Problem(path=path, line=1, message=f"{what}; a price file has version and prices")])
-    header, problems = bind(_Header, _without(root, "prices"), path)
-    listing = root.entries.get("prices")
-    entries: list[_Entry] = []
-    if listing is None or not isinstance(listing.node, Listing):
-        line = root.line if listing is None else listing.line
-        problems.append(Problem(path=path, line=line, message="prices must be a list of prices"))
-    else:
-        _collect(listing.node.items, path, entries, problems)
-    if problems or header is None:
-        raise SuiteError(problems)
-    return _File(tuple(entries), header.version)
-
-
-class _Header(Record):
-    version: Name
-
-
-def _without(root: Table, key: str) -> Table:
-    rest = {name: entry for name, entry in root.entries.items() if name != key}
-    return Table(rest, root.line, root.column)
-
-
-def _collect(items: Iterable[Node], path: Path, entries: list[_Entry], problems: list[Problem]) -> None:
-    seen: dict[str, int] = {}
-    for number, node in enumerate(items):
-        about = f"prices[{number}]"
-        line, found = bind(_Line, node, path, about=about)
-        problems += found
-        if line is None:
-            continue
-        if not line.models:
-            problems.append(Problem(path=path, line=node.line, message=f"{about}: models names no model"))
-        for pattern in line.models:
-            wrong = _pattern_problem(pattern)
-            if wrong is None and pattern in seen:
-                wrong = f"{pattern!r} has a price already, on line {seen[pattern]}"
-            if wrong is not None:
-                problems.append(Problem(path=path, line=node.line, message=f"{about}: {wrong}"))
-            seen.setdefault(pattern, node.line)
-            entries.append(_Entry(pattern, _price(line)))
-
-
-def _pattern_problem(pattern: str) -> str | None:
-    scheme, colon, rest = pattern.partition(_TIER)[0].partition(":")
-    if not colon or scheme not in SCHEMES or scheme == "scripted":
-        known = ", ".join(scheme for scheme in SCHEMES if scheme != "scripted")
-        return f"{pattern!r} must begin with one of {known} and a colon"
-    if not rest.strip("*?"):
-        return f"{pattern!r} would price every model of {scheme}:; name one"
-    return None
-
-
-def _price(line: _Line) -> Price:
-    long, batch = line.long, line.batch
-    return Price(
-        **_filled(line),
-        long=None if long is None else LongContext(above=long.above, **_filled(long)),
-        source=f"{line.source} ({line.as_of})",
-        batch_factor=None if batch is None else batch.factor,
-        batch_source="" if batch is None else f"{batch.source} ({batch.as_of})",
-    )
-
-
-def _filled(rates: _Rates) -> Mapping[str, Decimal]:
-    return {
-        "input": rates.input,
-        "output": rates.output,
-        "cache_read": rates.input if rates.cache_read is None else rates.cache_read,
-        "cache_write": rates.input if rates.cache_write is None else rates.cache_write,
-    }
+def _built_in() -> PriceFile:
+    return read_prices(_BUILT_IN)

@@ -152,17 +152,50 @@ def curtailed(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def money(summary: Mapping[str, Any]) -> str:
-    """What was spent, by role; an unknown price is said, and never 0."""
+    """What was spent, by role, and what a case and a verdict came to; what is unknown is said, and never 0.
+
+    Beside the judges' money stands what the same calls cost the other way: at list price, or by batch.
+    """
     cost, calls = summary["cost_usd"], summary["calls"]
     parts = [
-        f"{role} {_usd(cost[role], cost['at_least'][role])}"
+        f"{role} {_usd(cost[role], cost['at_least'][role])}{_other_way(cost) if role == 'judge' else ''}"
         for role in ("agent", "judge", "user")
         if cost[role] is None or cost[role] or role != "user"
     ]
     retried = f", {calls['retries']} retried" if calls["retries"] else ""
     unpriced = f", {cost['unpriced_calls']} of unknown cost" if cost["unpriced_calls"] else ""
     total = _usd(cost["total"], cost["at_least"]["total"])
-    return f"{', '.join(parts)}, total {total} ({calls['total']} calls{retried}{unpriced})"
+    counted = f"{', '.join(parts)}, total {total} ({calls['total']} calls{retried}{unpriced})"
+    return counted + "".join(f"; {price}" for price in _each(summary.get("cost_per") or {}))
+
+
+def _other_way(cost: Mapping[str, Any]) -> str:
+    """The judges' calls at list price where they went by batch, and by batch where they were live."""
+    told = []
+    for name, words in (("judge_list", "list"), ("judge_batch", "by batch")):
+        usd, at_least = cost.get(name), cost["at_least"].get(name)
+        if at_least and (usd is None or usd != cost["judge"]):
+            told.append(f"{words} {_usd(usd, at_least)}")
+    if not told and cost["judge"] and cost.get("judge_list") and cost.get("judge_batch") is None:
+        told.append("no batch price")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _each(cost_per: Mapping[str, float | None]) -> Iterator[str]:
+    told = {one: cost_per.get(one) for one in ("case", "verdict")}
+    shown = [f"${_digits(usd)} a {one}" for one, usd in told.items() if usd]
+    if shown:
+        yield ", ".join(shown)
+
+
+def _digits(usd: float) -> str:
+    """Four decimals, more where they would hide the amount.
+
+    >>> _digits(1.5), _digits(0.0000312)
+    ('1.5000', '0.000031')
+    """
+    places = next((places for places in range(4, 9) if round(usd, places) >= 10.0 ** (1 - places)), 9)
+    return f"{usd:.{places}f}"
 
 
 def _usd(amount: float | None, at_least: float) -> str:

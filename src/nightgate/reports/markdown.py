@@ -23,6 +23,7 @@ from nightgate.reports.figures import (
     split_families,
     unjudged,
 )
+from nightgate.reports.panels import panels
 from nightgate.reports.text import plain
 
 LIMIT_BYTES = 256 * 1024
@@ -130,6 +131,7 @@ def _run(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[
     yield from _section("Flaky", _flaky(summary["flaky"]), _MOST_FLAKY)
     yield from _skills(summary["skills"])
     yield from _conversations(summary)
+    yield from _section("Panels", (f"- {line}" for line in panels(summary)), _MOST_CASES)
     yield ""
     yield f"Cost: {code(money(summary), 1000)}"
     yield ""

@@ -2,46 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nightgate.reports.figures import STOPPED, coverage, money, percent
+from nightgate.reports.panels import panels
 from nightgate.reports.text import plain
 
 _MOST_REASONS = 6
 
 
-def render(summary: Mapping[str, Any], *, suite: str = "SUITE") -> str:
+def render(summary: Mapping[str, Any], *, suite: str | None = "SUITE") -> str:
     """All lines of a sweep's end.
 
     Args:
-        summary: The sweep's document.
-        suite: The suite's path, for the command to go on with.
+        summary: The sweep's document, of one run or of several.
+        suite: The suite's path, for the command to go on with; None: each run has its own.
     """
     return "\n".join(_lines(summary, suite))
 
 
-def _lines(summary: Mapping[str, Any], suite: str) -> Iterator[str]:
+def _lines(summary: Mapping[str, Any], suite: str | None) -> Iterator[str]:
+    if "wall_s" not in summary:  # it left no summary of its own
+        yield f"sweep {summary['run_id']}: " + "; ".join(plain(one["text"]) for one in summary["findings"])
+        return
     cells = summary["cells"]
     took = f" in {summary['wall_s']:.1f} s" if summary["wall_s"] is not None else ""
     state = "" if summary["complete"] else f" ({STOPPED.get(summary['stopped'] or '', 'open')})"
+    parts = summary.get("parts")
+    source = summary["source"] if parts is None else f"{len(parts)} runs of {plain(summary['suite'], 80)}"
     yield (
-        f"sweep {summary['run_id']} of {summary['source']}: {cells['planned']} cells over "
+        f"sweep {summary['run_id']} of {source}: {cells['planned']} cells over "
         f"{summary['trials']} stored trials{took}{state}"
     )
     for evaluator in summary["evaluators"]:
-        yield f"  {plain(evaluator['name'], 80)}: {_figure(evaluator)}; {coverage(_whole(evaluator))}"
+        of_suite = f"{evaluator['suite']}: " if parts and "," in summary["suite"] else ""
+        name = f"{of_suite}{plain(evaluator['name'], 80)}"
+        yield f"  {name}: {_figure(evaluator)}; {coverage(_whole(evaluator))}"
     for pair in summary["agreement"]:
         yield f"  {_agreement(pair)}"
+    yield from (f"  {line}" for line in panels(summary))
+    yield from (f"  warning: {plain(warning)}" for warning in summary.get("warnings", ()))
     for reason, count in summary["left_out"].items():
         yield f"  left out: {count} trials, {plain(reason)}"
+    yield from _runs(summary)
     for failure in [f for f in summary["failures"] if f["status"] == "error"][:_MOST_REASONS]:
         yield f"  error ({failure['blame']}) {plain(failure['case'], 60)}: {plain(failure['reason'], 200)}"
     yield f"cost: {money(summary)}"
     if summary["complete"]:
-        yield f"next: nightgate calibrate {suite}"
+        named = suite or (summary["suite"] if "," not in summary["suite"] else "SUITE")
+        yield f"next: nightgate calibrate {named}"
     else:
-        yield f"next: nightgate sweep --resume {summary['run_id']} --suite {suite}"
+        where = f" --suite {suite}" if suite is not None else ""
+        yield f"next: nightgate sweep --resume {summary['run_id']}{where}"
+
+
+def _runs(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Of a sweep over several runs: those that are open or were left out, and which sweep is whose."""
+    parts = summary.get("parts", [])
+    if parts:
+        yield f"  its sweeps: {parts[0]['run_id']} to {parts[-1]['run_id']}, one a run"
+    unfinished = [part["source"] for part in parts if not part["complete"]]
+    if unfinished:
+        yield f"  open: {_first(unfinished)}"
+    for run in summary.get("runs_left_out", [])[:_MOST_REASONS]:
+        yield f"  left out: {plain(run['reason'], 300)}"
+    more = len(summary.get("runs_left_out", [])) - _MOST_REASONS
+    if more > 0:
+        yield f"  left out: {more} more runs"
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_REASONS} more" if len(names) > _MOST_REASONS else ""
+    return ", ".join(names[:_MOST_REASONS]) + more
 
 
 def _figure(evaluator: Mapping[str, Any]) -> str:
@@ -68,16 +101,30 @@ def forecast(plan: Mapping[str, Any]) -> str:
     """What a sweep would do, from ``wiring.sweep_forecast``."""
     grid = f"{plan['cells']} cells over {plan['trials']} stored trials"
     rest = f"{plan['known']} are known already, {plan['to_judge']} would be judged"
-    lines = [f"sweep of {plan['source']}: {grid}; {rest}"]
+    runs = plan.get("sources", [])
+    source = f"{len(runs)} runs" if runs else plan["source"]
+    lines = [f"sweep of {source}: {grid}; {rest}"]
+    several = len({run["suite"] for run in runs}) > 1
+    for row in plan["evaluators"]:
+        name = f"{row['suite']}: {row['name']}" if several else row["name"]
+        queued = "" if row["usd_batch"] is None else f", {_usd(row['usd_batch'])} with --batch"
+        lines.append(f"  {name}: {row['to_judge']} to judge, {_usd(row['usd'])}{queued}")
     lines += [
-        f"  {row['name']}: {row['to_judge']} to judge, {_usd(row['usd'])}" for row in plan["evaluators"]
+        f"  {run['run_id']}: {run['to_judge']} of {run['cells']} to judge" for run in runs[:_MOST_REASONS]
     ]
+    if len(runs) > _MOST_REASONS:
+        lines.append(f"  and {len(runs) - _MOST_REASONS} more runs")
+    lines += [f"  left out: {run['reason']}" for run in plan.get("runs_left_out", [])[:_MOST_REASONS]]
     lines += [f"  left out: {count} trials, {reason}" for reason, count in plan["left_out"].items()]
     batch = plan.get("usd_batch")
     queued = "" if batch is None else f", {_usd(batch)} with --batch"
-    lines.append(f"cost: {_usd(plan['usd'])} at list price{queued}, {plan['assumption']}; no call was made")
+    listed = _usd(plan["usd"], plan["usd_at_least"])
+    lines.append(f"cost: {listed} at list price{queued}, {plan['assumption']}; no call was made")
     return "\n".join(lines)
 
 
-def _usd(amount: float | None) -> str:
-    return "unknown (a model without a price)" if amount is None else f"about ${amount:.4f}"
+def _usd(amount: float | None, at_least: float = 0.0) -> str:
+    if amount is not None:
+        return f"about ${amount:.4f}"
+    known = f", at least ${at_least:.4f}" if at_least else ""
+    return f"unknown (a model without a price{known})"

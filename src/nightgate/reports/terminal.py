@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nightgate.reports import comparison
 from nightgate.reports.figures import (
     STOPPED,
     conversations,
@@ -20,6 +21,7 @@ from nightgate.reports.figures import (
     skill_outcomes,
     split_families,
 )
+from nightgate.reports.panels import panels
 from nightgate.reports.text import plain
 
 _MOST_REASONS = 12
@@ -48,10 +50,12 @@ def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterato
     yield f"{summary['verdict'].upper()}  {summary['suite']}  {_how_much(summary)}"
     yield from _findings(summary["findings"], summary["evaluators"])
     yield from _reasons(summary.get("failures", ()))
+    yield from comparison.brief(summary)
     yield from _flaky(summary["flaky"])
     yield from _families(summary["family_details"])
     yield from _skills(summary["skills"])
     yield from conversations(summary)
+    yield from panels(summary)
     yield from (f"warning: {plain(warning)}" for warning in summary["warnings"][:_MOST_WARNINGS])
     yield from curtailed(summary)
     yield f"cost: {money(summary)}"

@@ -67,6 +67,7 @@ def score_row(
     threshold: str | None = None,
     evaluator: str | None = None,
     repeat: int | None = None,
+    panel: str | None = None,
 ) -> Row:
     """The row of a cell in the scores table.
 
@@ -77,6 +78,7 @@ def score_row(
         threshold: Of the evaluator, as text; None for measured ones.
         evaluator: Its own name, where the cell's tells more; None: the cell's.
         repeat: In a sweep: which time the same output is judged; None elsewhere.
+        panel: Of a panel's member: the evaluator that it sits on the panel of.
     """
     score = cell.score
     return {
@@ -87,6 +89,7 @@ def score_row(
         "trial": cell.trial,
         "evaluator": evaluator or score.evaluator,
         "repeat": repeat,
+        "panel": panel,
         "source_run": run.source_run,
         "evaluator_version": score.version,
         "threshold": threshold,
@@ -161,13 +164,15 @@ def call_row(call: Call, run: RunFacts) -> Row:
         "role": call.role.value,
         "outcome": call.outcome.value,
         **_token_row(call.usage),
+        "tokens_cache_write_1h": None if call.usage is None else call.usage.cache_write_1h,
         "price_table": run.price_table,
     }
 
 
 _CALL_SAME = (
     "call_id", "case_id", "trial", "play", "evaluator", "model", "attempt", "error", "stop_reason",
-    "cost_nanousd", "latency_ms", "first_token_ms", "wait_ms", "late", "started_at", "ended_at",
+    "system_fingerprint", "cost_nanousd", "list_nanousd", "batch_nanousd", "latency_ms", "first_token_ms",
+    "wait_ms", "late", "started_at", "ended_at",
 )  # fmt: skip
 
 
@@ -305,6 +310,7 @@ def _usage(row: Mapping[str, Any]) -> Usage:
         output=row["tokens_out"] or 0,
         cache_read=row["tokens_cache_read"] or 0,
         cache_write=row["tokens_cache_write"] or 0,
+        cache_write_1h=row.get("tokens_cache_write_1h") or 0,
     )
 
 

@@ -107,6 +107,11 @@ def plan_key(run_id: str) -> str:
     return run_key(run_id, "plan.json")
 
 
+def selection_key(run_id: str) -> str:
+    """``runs/<run_id>/selection.json``: in place of a plan, which runs a sweep over several of them means."""
+    return run_key(run_id, "selection.json")
+
+
 def summary_key(run_id: str) -> str:
     """``runs/<run_id>/summary.json``: the JSON summary, replaceable until the manifest."""
     return run_key(run_id, "summary.json")
@@ -127,6 +132,51 @@ def staging_key(run_id: str, name: str) -> str:
     return staging_prefix(run_id) + _checked_name(name)
 
 
+def alerts_key(suite: str) -> str:
+    """``alerts/<suite>.json``: open causes and what was sent of them; swapped, never replaced."""
+    return f"alerts/{checked_id(suite, 'suite')}.json"
+
+
+def alert_report_key(run_id: str) -> str:
+    """``runs/<run_id>/alerts.json``: what was told of a run, and to whom."""
+    return run_key(run_id, "alerts.json")
+
+
+def canary_prefix(suite: str) -> str:
+    """What all canary references of a suite start with; the highest number holds."""
+    return f"canaries/{checked_id(suite, 'suite')}/"
+
+
+def canary_key(suite: str, number: int) -> str:
+    """``canaries/<suite>/<number>.json``: frozen trials with their reference verdicts; put once."""
+    return f"{canary_prefix(suite)}{number:06d}.json"
+
+
+def canary_report_key(run_id: str) -> str:
+    """``runs/<run_id>/canary.json``: what a night's canaries came to."""
+    return run_key(run_id, "canary.json")
+
+
 def baseline_key(suite: str) -> str:
     """``baselines/<suite>.json``: which run a suite is compared with."""
     return f"baselines/{checked_id(suite, 'suite')}.json"
+
+
+def flakiness_key(suite: str) -> str:
+    """``flakiness/<suite>.json``: what each case and evaluator is taken for; swapped, never replaced."""
+    return f"flakiness/{checked_id(suite, 'suite')}.json"
+
+
+def flakiness_report_key(run_id: str) -> str:
+    """``runs/<run_id>/flakiness.json``: what a night came to; put once."""
+    return run_key(run_id, "flakiness.json")
+
+
+def history_prefix(suite: str) -> str:
+    """What all of a suite's compacted months start with; derived from the summaries, and rebuilt at will."""
+    return f"history/{checked_id(suite, 'suite')}/"
+
+
+def history_key(suite: str, month: str) -> str:
+    """``history/<suite>/<YYYY-MM>.parquet``: the counts of a month's committed runs."""
+    return f"{history_prefix(suite)}{_checked_name(month)}.parquet"

@@ -136,12 +136,7 @@ def decode_part(data: bytes, schema: TableSchema, *, rows: int, nbytes: int, sha
     Raises:
         DamagedError: If anything differs, or a newer major version wrote it.
     """
-    if len(data) != nbytes:
-        msg = f"a part of {schema.name} has {len(data)} bytes, its manifest says {nbytes}"
-        raise DamagedError(msg)
-    if hashlib.sha256(data).hexdigest() != sha256:
-        msg = f"a part of {schema.name} differs from the sha256 in its manifest"
-        raise DamagedError(msg)
+    checked_bytes(data, schema, nbytes=nbytes, sha256=sha256)
     try:
         file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         found = file.metadata
@@ -154,6 +149,20 @@ def decode_part(data: bytes, schema: TableSchema, *, rows: int, nbytes: int, sha
         msg = f"a part of {schema.name} cannot be read: {error}"
         raise DamagedError(msg) from error
     return conform(table, schema)
+
+
+def checked_bytes(data: bytes, schema: TableSchema, *, nbytes: int, sha256: str) -> None:
+    """Hold an object against its manifest.
+
+    Raises:
+        DamagedError: If its length or its digest differs.
+    """
+    if len(data) != nbytes:
+        msg = f"a part of {schema.name} has {len(data)} bytes, its manifest says {nbytes}"
+        raise DamagedError(msg)
+    if hashlib.sha256(data).hexdigest() != sha256:
+        msg = f"a part of {schema.name} differs from the sha256 in its manifest"
+        raise DamagedError(msg)
 
 
 def _unpacked(file: pq.ParquetFile, schema: TableSchema) -> pa.Table:

@@ -35,7 +35,8 @@ _SCORE_HEAD = ("evaluator", "version")
 _SCORE_BODY = ("reason", "score", "label", "details")
 _START_HEAD = ("call_id", "run_id", "suite", "case_id", "trial", "evaluator", "attempt", "play")
 _CALL_BODY = (
-    "model", "error", "stop_reason", "cost_nanousd", "latency_ms", "first_token_ms", "wait_ms", "late",
+    "model", "error", "stop_reason", "system_fingerprint", "cost_nanousd", "list_nanousd", "batch_nanousd",
+    "latency_ms", "first_token_ms", "wait_ms", "late",
 )  # fmt: skip
 
 
@@ -114,11 +115,20 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _tokens(usage: Usage | None) -> list[int] | None:
-    return None if usage is None else [usage.input, usage.output, usage.cache_read, usage.cache_write]
+    if usage is None:
+        return None
+    hour = [usage.cache_write_1h] if usage.cache_write_1h else []
+    return [usage.input, usage.output, usage.cache_read, usage.cache_write, *hour]
 
 
 def _usage(tokens: list[int]) -> Usage:
-    return Usage(input=tokens[0], output=tokens[1], cache_read=tokens[2], cache_write=tokens[3])
+    return Usage(
+        input=tokens[0],
+        output=tokens[1],
+        cache_read=tokens[2],
+        cache_write=tokens[3],
+        cache_write_1h=sum(tokens[4:5]),
+    )
 
 
 def _trial_parts(trial: Trial) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -180,9 +180,14 @@ def may_hold_secret(data: bytes, literals: Sequence[str]) -> bool:
         return True
     if any(word in low for word in _COMMON) and _BESIDE.search(low):
         return True
-    # As JSON text, too: there a value may stand escaped.
+    return any(form in data for form in _forms(tuple(literals)))
+
+
+@lru_cache(maxsize=8)
+def _forms(literals: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Values as they may stand in a record; as JSON text, too: there they may be escaped."""
     forms = (form for value in literals for form in (value, json.dumps(value)[1:-1]))
-    return any(form.encode() in data for form in forms)
+    return tuple(dict.fromkeys(form.encode() for form in forms))
 
 
 def redact_lines(lines: Sequence[bytes], *, literals: Sequence[str] | None = None) -> list[bytes]:

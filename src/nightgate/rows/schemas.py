@@ -129,7 +129,7 @@ _ORIGIN = (
 
 SCORES = TableSchema(
     keys.SCORES,
-    "1.1",
+    "1.2",
     (
         *_RUN, *_CASE, *_FACTS,
         Column("tags", TEXTS),
@@ -156,6 +156,7 @@ SCORES = TableSchema(
         *_ORIGIN,
         Column("source_run", TEXT),
         Column("repeat", COUNT),
+        Column("panel", TEXT),
         Column("scored_at", MOMENT),
     ),
     ("case_id", "trial", "evaluator", "evaluator_version", "judge_fingerprint", "attempt"),
@@ -201,7 +202,7 @@ TRIALS = TableSchema(
 
 CALLS = TableSchema(
     keys.CALLS,
-    "1.0",
+    "1.2",
     (
         *_RUN,
         _need("call_id"),
@@ -215,8 +216,12 @@ CALLS = TableSchema(
         _need("outcome"),
         _free("error"),
         Column("stop_reason", TEXT),
+        _free("system_fingerprint"),
         *_TOKENS,
+        Column("tokens_cache_write_1h", INT),
         Column("cost_nanousd", INT),
+        Column("list_nanousd", INT),
+        Column("batch_nanousd", INT),
         Column("latency_ms", FLOAT),
         Column("first_token_ms", FLOAT),
         Column("wait_ms", FLOAT),

@@ -16,6 +16,7 @@ from nightgate.stats.clustered import (
     rerun_se,
     variance_parts,
 )
+from nightgate.stats.differences import PairedTest, paired_interval, paired_test
 from nightgate.stats.exact import (
     Verdict,
     bounds_verdict,
@@ -27,7 +28,12 @@ from nightgate.stats.exact import (
 from nightgate.stats.intervals import clopper_pearson, clustered_interval, jeffreys, wilson
 from nightgate.stats.paired import PairedChange, case_differences, holm, mcnemar_p, paired_t, sign_flip_p
 from nightgate.stats.passk import cases_short_of, pass_at_k, pass_hat_k, pass_hat_ks
-from nightgate.stats.power import smallest_visible_change, visible_change
+from nightgate.stats.power import (
+    Effort,
+    effort_to_see,
+    smallest_visible_change,
+    visible_change,
+)
 from nightgate.stats.prevalence import (
     lang_reiczigel,
     prediction_powered,
@@ -53,10 +59,12 @@ __all__ = [
     "CaseCounts",
     "Confusion",
     "Difference",
+    "Effort",
     "Figure",
     "Likeness",
     "Measured",
     "PairedChange",
+    "PairedTest",
     "Ratio",
     "Sorted",
     "Stratum",
@@ -73,6 +81,7 @@ __all__ = [
     "clustered_variance",
     "compare",
     "cramer_von_mises",
+    "effort_to_see",
     "holm",
     "independent_se",
     "jeffreys",
@@ -81,7 +90,9 @@ __all__ = [
     "levene",
     "mcnemar_p",
     "overall",
+    "paired_interval",
     "paired_t",
+    "paired_test",
     "parse_threshold",
     "pass_at_k",
     "pass_hat_k",

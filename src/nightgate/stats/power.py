@@ -4,8 +4,9 @@ Owns the closed form for two runs over the same cases. It plans, it does not tes
 did happen is decided in ``paired``. Knows no rows. Standard library only.
 """
 
-from math import sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
+from typing import NamedTuple
 
 from nightgate.stats._counts import CaseCounts, judged_only
 from nightgate.stats.clustered import variance_parts
@@ -87,11 +88,10 @@ def smallest_visible_change(counts: CaseCounts, *, alpha: float = 0.05, power: f
     cases = judged_only(counts)
     if len(cases) < LEAST_CASES_FOR_A_CLAIM:
         return None
-    passes, rows = sum(c for c, _ in cases), sum(n for _, n in cases)
-    parts = variance_parts(cases)
+    rate, icc = _noise(cases)
     change = visible_change(
-        rate=(passes + 2) / (rows + 4),
-        icc=(parts.icc if parts else None) or 0.0,
+        rate=rate,
+        icc=icc,
         cases=len(cases),
         # The noise of a case falls with 1/n, so the harmonic mean stands for unequal counts.
         trials=len(cases) / sum(1 / n for _, n in cases),
@@ -99,3 +99,52 @@ def smallest_visible_change(counts: CaseCounts, *, alpha: float = 0.05, power: f
         power=power,
     )
     return min(1.0, change)
+
+
+class Effort(NamedTuple):
+    """What it would take to see a change; the one or the other."""
+
+    trials: int | None
+    """Trials of each case in each run, with the cases that there are; None: no number is enough."""
+    cases: int
+    """Cases, with as many trials of each as there were."""
+
+
+def effort_to_see(counts: CaseCounts, change: float, *, alpha: float = 0.05, power: float = 0.8) -> Effort:
+    """Trials, or cases, with which a change of this size would probably be shown.
+
+    Args:
+        counts: ``(passed, judged)`` of each case of one run; cases without a judged trial are left out.
+        change: As a share, above 0.
+        alpha: Two-sided significance level.
+        power: Chance to detect the change.
+
+    Returns:
+        Both ways, each at least 1 trial and 20 cases.
+
+    Raises:
+        ValueError: If no case is judged, the change is not above 0, or as ``visible_change``.
+        TypeError: If a count is no integer.
+
+    Source: ``visible_change``, solved for the number of trials and of cases.
+    """
+    cases = judged_only(counts)
+    if not cases or not change > 0:
+        raise ValueError(f"{len(cases)} judged cases, {change=}: want at least one and a change above 0")
+    rate, icc = _noise(cases)
+    between, within = icc * rate * (1 - rate) * (1 - _STABILITY), (1 - icc) * rate * (1 - rate)
+    quantile = NormalDist().inv_cdf
+    allowed = (change / (quantile(1 - alpha / 2) + quantile(power))) ** 2
+    trials = len(cases) / sum(1 / n for _, n in cases)
+    room = allowed * len(cases) / 2 - between
+    return Effort(
+        trials=max(1, ceil(within / room)) if room > 0 else None,
+        cases=max(LEAST_CASES_FOR_A_CLAIM, ceil(2 * (between + within / trials) / allowed)),
+    )
+
+
+def _noise(cases: CaseCounts) -> tuple[float, float]:
+    """Pass rate, a little drawn to the middle, and the share of the variance that lies between cases."""
+    passes, rows = sum(c for c, _ in cases), sum(n for _, n in cases)
+    parts = variance_parts(cases)
+    return (passes + 2) / (rows + 4), (parts.icc if parts else None) or 0.0

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
+from nightgate.calls import Call
+from nightgate.plans import Plan
 from nightgate.rows.redaction import redact_texts
 from nightgate.scores import Status
-from nightgate.summaries import Conversations, Holes, Ledger, SkillEvidence, skills
+from nightgate.summaries import Conversations, Heard, Holes, Ledger, SkillEvidence, cost_per, skills
 from nightgate.summaries.conversations import QUALITY
 from nightgate.talks import Talk
 from nightgate.trials import Ending
@@ -31,19 +33,35 @@ class Account:
     """(case id, evaluator, status, blame, score), what ``summaries.tally`` reads."""
     sweep: bool = False
     """Whether verdicts are kept, so that judges can be compared."""
+    members: frozenset[str] = frozenset()
+    """Columns of panel members: their verdicts are kept, and their failures are their panel's to tell."""
     verdicts: dict[tuple[str, int], dict[str, bool]] = field(default_factory=dict)
     """(case id, trial) -> planned evaluator -> passed."""
     endings: dict[Ending, int] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
+    heard: Heard = field(default_factory=Heard)
+    """What judges' providers said that they answered with."""
     holes: Holes = field(default_factory=Holes)
     skills: SkillEvidence = field(default_factory=SkillEvidence)
     conversations: Conversations = field(default_factory=Conversations)
+    _judged: set[tuple[str, int]] = field(default_factory=set)
+    _verdicts: int = 0
     _failures: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """An empty account of a run."""
+        return cls(sweep=plan.is_sweep, members=plan.panel_members)
 
     def add_trial(self, case_id: str, ending: Ending, talk: Talk | None) -> None:
         """Count a trial."""
         self.conversations.add(case_id, ending, talk)
         self.endings[ending] = self.endings.get(ending, 0) + 1
+
+    def add_call(self, call: Call) -> None:
+        """Count an attempt at a model call."""
+        self.ledger.add(call)
+        self.heard.hear(call)
 
     def add_cell(
         self,
@@ -61,6 +79,14 @@ class Account:
         self.cells.append((case_id, evaluator, status.value, blame, score))
         if self.sweep and status.judged:
             self.verdicts.setdefault((case_id, trial), {})[evaluator] = status is Status.PASS
+        if evaluator in self.members:
+            # What the agent's own fault decided was put to no judge: nobody agreed or differed on it.
+            if status.judged and blame is None:
+                self.verdicts.setdefault((case_id, trial), {})[evaluator] = status is Status.PASS
+            return
+        if status.judged or status is Status.MEASURED:
+            self._judged.add((case_id, trial))
+            self._verdicts += 1
         if evaluator == skills.EVALUATOR and "skills" in details:
             self.skills.add(details["skills"])
         if evaluator == QUALITY and "turns" in details:
@@ -84,6 +110,16 @@ class Account:
                 "expected": _text(details.get("expected")),
                 "observed": _text(details.get("observed")),
             }
+
+    def judged(self) -> dict[str, int]:
+        """Cases and trials with a verdict or a figure, and how many of those there are; a panel's is one."""
+        cases = {case_id for case_id, _ in self._judged}
+        return {"cases": len(cases), "trials": len(self._judged), "verdicts": self._verdicts}
+
+    def money(self) -> dict[str, Any]:
+        """The summary's keys on money."""
+        cost, judged = self.ledger.cost_usd(), self.judged()
+        return {"cost_usd": cost, "judged": judged, "cost_per": cost_per(cost["total"], judged)}
 
     @property
     def failures(self) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ Owns which runs and sweeps are read and where the answer is kept. What is comput
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ LABELS = "labels"
 JUDGE = "judge"
 _COLUMNS = (
     "case_id", "trial", "evaluator", "repeat", "status", "blame", "label", "judge_model",
-    "judge_fingerprint", "layer", "language", "tags",
+    "judge_fingerprint", "panel", "layer", "language", "tags",
 )  # fmt: skip
 _PASSES, _FAILS = frozenset({"pass", "yes"}), frozenset({"fail", "no"})
 """Labels of findings that are figures only, because no threshold was set."""
@@ -89,13 +89,13 @@ def calibrate(store: Store, suite: Suite, run: str | None = None) -> Calibration
                     judge_model=planned.judge_model or "",
                 )
                 for planned in chosen.evaluators
-                if planned.kind == JUDGE
+                if planned.kind == JUDGE and planned.panel is None
             },
             own={
                 (plan.run_id, planned.name): planned.judge_fingerprint or ""
                 for plan in runs.values()
                 for planned in plan.evaluators
-                if planned.kind == JUDGE
+                if planned.kind == JUDGE and planned.panel is None
             },
             since=library.since(),
             faults=reader.faults,
@@ -133,7 +133,7 @@ class _Library:
     def committed(self, run_id: str) -> Plan | None:
         """A run of the suite; None when there is none, or it is open or a sweep."""
         plan = next((plan for plan in self.plans if plan.run_id == run_id), None)
-        if plan is None or plan.run_kind == SWEEP or self.manifest(plan) is None:
+        if plan is None or plan.is_sweep or self.manifest(plan) is None:
             return None
         return plan
 
@@ -168,7 +168,7 @@ def _chosen(library: _Library, suite: Suite, run: str | None) -> Plan:
     plan = load_plan(library.store, run)
     if plan.suite != suite.suite:
         raise InputError(f"run {run} is of suite {plan.suite!r}, not {suite.suite!r}")
-    if plan.run_kind == SWEEP:
+    if plan.is_sweep:
         raise InputError(f"run {run} is a sweep of {plan.source}: name that run, its sweeps are read with it")
     if library.manifest(plan) is None:
         msg = f"run {run} is open; go on with `nightgate run {suite.path} --resume {run}`"
@@ -215,26 +215,29 @@ class _Reader:
     def read(self, library: _Library, plan: Plan) -> None:
         """Read the judgements of a run or of a sweep; an open sweep has none yet."""
         judges = {planned.evaluator for planned in plan.evaluators if planned.kind == JUDGE}
+        panels = {planned.judge_fingerprint for planned in plan.evaluators if planned.members}
         manifest = library.manifest(plan)
         if not judges or manifest is None:
             return
         source = plan.source or plan.run_id
         for row in rows_of(library.store, manifest, keys.SCORES, _COLUMNS):
-            if row["evaluator"] not in judges:
+            # A member of a panel is a judge of the panel's evaluator, held against the same labels.
+            if (row["panel"] or row["evaluator"]) not in judges:
                 continue
             if row["blame"] == Blame.AGENT and row["status"] == Status.FAIL:
-                if plan.run_id == self.run_id:
+                if plan.run_id == self.run_id and row["panel"] is None:
                     self.faults[row["evaluator"]] = self.faults.get(row["evaluator"], 0) + 1
                 continue
-            self.judgements.append(_judgement(row, source))
+            self.judgements.append(_judgement(row, source, panels))
 
 
-def _judgement(row: Mapping[str, Any], run_id: str) -> Judgement:
+def _judgement(row: Mapping[str, Any], run_id: str, panels: Collection[str | None]) -> Judgement:
     return Judgement(
         run_id=run_id,
         case_id=row["case_id"],
         trial=row["trial"],
-        evaluator=row["evaluator"],
+        evaluator=row["panel"] or row["evaluator"],
+        panel=row["judge_fingerprint"] in panels,
         fingerprint=row["judge_fingerprint"] or "",
         judge_model=row["judge_model"] or "",
         repeat=row["repeat"] or 0,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nightgate import summaries
+from nightgate.comparisons import NO_BASE, Outcome
 from nightgate.errors import ExitCode
 from nightgate.gates import Decision, EvaluatorDecision
 from nightgate.plans import Plan
@@ -30,6 +31,7 @@ def document(
     complete: bool,
     stopped: str | None,
     wall_s: float | None,
+    outcome: Outcome = NO_BASE,
 ) -> Summary:
     """The summary of a run.
 
@@ -41,6 +43,7 @@ def document(
         complete: Whether the run is committed.
         stopped: budget or cancelled, where it stopped early.
         wall_s: Seconds, where known.
+        outcome: The run beside its baseline.
     """
     stages = {case.case_id: case.stage for case in plan.cases}
     open_run_stopped = None if complete else stopped
@@ -54,11 +57,12 @@ def document(
         "stopped": open_run_stopped,
         "started_at": plan.started_at,
         "wall_s": round(wall_s, 3) if wall_s is not None else None,
-        **_asked_for(plan),
-        "baseline": None,
+        **_asked_for(plan, account),
+        "baseline": plan.baseline,
         "cells": summaries.cell_counts(tallies),
         "trials": summaries.trial_counts(plan, account.endings),
         "evaluators": [_evaluator(decided, tallies, account, complete) for decided in decision.evaluators],
+        "panels": summaries.panels(tallies, account.verdicts),
         "layers": summaries.layers(tallies),
         "families": summaries.families(tallies),
         "family_details": summaries.family_details(tallies),
@@ -66,9 +70,10 @@ def document(
         "endings": account.conversations.endings_of(plan),
         "conversations": account.conversations.as_dict(plan),
         "flaky": summaries.flaky(tallies),
-        "changes": {"newly_broken": [], "newly_fixed": [], "not_comparable": []},
+        "changes": outcome.changes(),
+        "comparison": outcome.as_dict(),
         "curtailed": _curtailed(plan, tallies, account),
-        "cost_usd": account.ledger.cost_usd(),
+        **account.money(),
         "tokens": account.ledger.tokens(),
         "calls": account.ledger.counts(),
         "cases": summaries.case_counts(tallies),
@@ -90,7 +95,7 @@ def _curtailed(plan: Plan, tallies: Tallies, account: Account) -> dict[str, Any]
     return {"trials": trials, "cells": tallies.total().curtailed, "saved_usd": saved}
 
 
-def _asked_for(plan: Plan) -> dict[str, Any]:
+def _asked_for(plan: Plan, account: Account) -> dict[str, Any]:
     """What the run was asked for, as its plan has it."""
     return {
         "trigger": plan.trigger,
@@ -100,7 +105,8 @@ def _asked_for(plan: Plan) -> dict[str, Any]:
         "owner": plan.owner,
         "live": plan.as_live,
         "filters": {name: list(values) for name, values in plan.filters.items()},
-        "warnings": list(plan.warnings),
+        "warnings": [*plan.warnings, *summaries.mixed(account.heard.as_dict())],
+        "judge_system_fingerprints": account.heard.as_dict(),
         "fingerprint": plan.fingerprint,
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
     }

@@ -11,23 +11,18 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from nightgate.comparisons import NO_BASE, Outcome
 from nightgate.errors import ConflictError, MissingError
 from nightgate.gates import Decision, decide
-from nightgate.plans import Plan, PlannedCase, PlannedEvaluator
+from nightgate.panels import recounted
+from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
 from nightgate.rows import keys
-from nightgate.rows.facts import (
-    CaseFacts,
-    RunFacts,
-    call_from_row,
-    call_row,
-    score_row,
-    talk_of,
-    trial_row,
-)
+from nightgate.rows.facts import call_from_row, call_row, talk_of, trial_row
 from nightgate.rows.jsontext import json_value
 from nightgate.rows.manifests import Manifest, PartRef
 from nightgate.rows.parts import Part, encode_part, encode_parts
@@ -37,8 +32,10 @@ from nightgate.rows.transcripts import encode_transcripts
 from nightgate.scores import Cell, Status
 from nightgate.steps.accounts import Account
 from nightgate.steps.collecting import Collected, collect
+from nightgate.steps.comparing import outcome_of
 from nightgate.steps.documents import document
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
+from nightgate.steps.rowing import case_facts, cell_row, facts_of, labels_of
 from nightgate.steps.summarizing import summary_rows
 from nightgate.steps.sweepdocs import sweep_document
 from nightgate.summaries import Summary, Tallies, tally
@@ -96,7 +93,8 @@ def _finish_open(store: Store, plan: Plan, stopped: str | None, wall_s: float | 
         begun = sum(key not in found.trials for key in found.plays)
         writer.account.endings[Ending.CANCELLED] = begun
     if complete:
-        writer.commit(tally(plan, writer.account.cells))
+        tallies = tally(plan, writer.account.cells)
+        writer.commit(tallies, NO_BASE if plan.is_sweep else outcome_of(store, tallies))
     return _stated(store, plan, writer.account, complete=complete, stopped=stopped, wall_s=wall_s)
 
 
@@ -105,13 +103,19 @@ def _stated(
 ) -> Finished:
     """Decide, and write the summary."""
     tallies = tally(plan, account.cells)
-    decision = decide(tallies, complete=complete)
-    write = sweep_document if plan.is_sweep else document
+    outcome = outcome_of(store, tallies) if complete and not plan.is_sweep else NO_BASE
+    decision = decide(tallies, complete=complete, outcome=outcome)
+    write = sweep_document if plan.is_sweep else partial(document, outcome=outcome)
     summary = write(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
-    if not _stands(store, plan.run_id):
-        text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1, allow_nan=False)
-        store.replace(keys.summary_key(plan.run_id), text.encode())
+    write_summary(store, plan.run_id, summary)
     return Finished(summary=summary, decision=decision, tallies=tallies)
+
+
+def write_summary(store: Store, run_id: str, summary: Summary) -> None:
+    """Write a summary, unless that of the complete run is there already."""
+    if not _stands(store, run_id):
+        text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+        store.replace(keys.summary_key(run_id), text.encode())
 
 
 def _stands(store: Store, run_id: str) -> bool:
@@ -124,7 +128,7 @@ def _stands(store: Store, run_id: str) -> bool:
 
 def _account(store: Store, plan: Plan, manifest: Manifest) -> Account:
     """The counts of a committed run, from its rows."""
-    account = Account(sweep=plan.is_sweep)
+    account = Account.of(plan)
     for row in rows_of(store, manifest, keys.TRIALS, ("case_id", "ending", "conversation")):
         account.add_trial(row["case_id"], Ending(row["ending"]), talk_of(row))
     # A run's evaluators go by their own names; a sweep has several judges for one of them.
@@ -141,8 +145,7 @@ def _account(store: Store, plan: Plan, manifest: Manifest) -> Account:
             details=json_value(row["details"]) if row["details"] else {},
         )
     for row in rows_of(store, manifest, keys.CALLS):
-        call = call_from_row(row)
-        account.ledger.add(call.role, call.cost_nanousd, call.usage, attempt=call.attempt, late=call.late)
+        account.add_call(call_from_row(row))
     return account
 
 
@@ -160,42 +163,6 @@ _CELL_COLUMNS = (
 )
 
 
-def labels_of(plan: Plan) -> dict[tuple[str, str | None, int], str]:
-    """The planned name of an evaluator by what a row knows it by: own name, judge and repeat."""
-    return {(e.evaluator, e.judge_fingerprint, e.repeat): e.name for e in plan.evaluators}
-
-
-def facts_of(plan: Plan) -> RunFacts:
-    """What all rows of a run share."""
-    return RunFacts(
-        run_id=plan.run_id,
-        suite=plan.suite,
-        date=date.fromisoformat(plan.date),
-        agent_model=plan.model,
-        agent_fingerprint=plan.fingerprint,
-        run_kind=plan.run_kind,
-        trigger=plan.trigger,
-        git_sha=plan.git_sha,
-        price_table=plan.price_table,
-        sweep_id=plan.run_id if plan.is_sweep else None,
-        source_run=plan.source,
-    )
-
-
-def case_facts(case: PlannedCase) -> CaseFacts:
-    """What all rows of a case share."""
-    return CaseFacts(
-        case_id=case.case_id,
-        case_hash=case.case_hash,
-        family=case.family,
-        layer=case.layer,
-        stage=case.stage,
-        language=case.language,
-        tags=case.tags,
-        blocking=case.blocking,
-    )
-
-
 class _Writer:
     """One pass over the accepted records, in batches: rows out, counts kept."""
 
@@ -203,7 +170,7 @@ class _Writer:
         self.store, self.plan, self.found, self.committing = store, plan, found, commit
         self.facts = facts_of(plan)
         self.refs: list[PartRef] = []
-        self.account = Account(sweep=plan.is_sweep)
+        self.account = Account.of(plan)
 
     def write(self) -> None:
         """Put all parts; count everything on the way."""
@@ -245,7 +212,7 @@ class _Writer:
     def _write_scores(self, batch: Sequence[tuple[PlannedCase, int]]) -> None:
         rows: list[dict[str, Any]] = []
         planned = {e.name: e for e in self.plan.evaluators}
-        for case, name, cell in self._cells(batch):
+        for case, name, cell in recounted(self.plan, self._cells(batch)):
             score = cell.score
             self.account.add_cell(
                 case.case_id,
@@ -259,7 +226,7 @@ class _Writer:
             )
             if self.committing:
                 facts = replace(self.facts, agent_fingerprint=case.agent_fingerprint)
-                rows.append(_score_row(cell, facts, case, planned[name]))
+                rows.append(cell_row(cell, facts, case, planned[name]))
         if rows:
             self._put(keys.SCORES, encode_parts(scores_table(rows), SCORES))
 
@@ -277,9 +244,7 @@ class _Writer:
     def _write_calls(self) -> None:
         calls = self.found.calls()
         for call in calls:
-            self.account.ledger.add(
-                call.role, call.cost_nanousd, call.usage, attempt=call.attempt, late=call.late
-            )
+            self.account.add_call(call)
         if self.committing:
             for batch in _batched(calls, 4 * _BATCH_TRIALS):
                 table = calls_table(call_row(call, self.facts) for call in batch)
@@ -296,7 +261,7 @@ class _Writer:
             PartRef(table=table, key=key, rows=part.rows, bytes=len(part.data), sha256=part.sha256)
         )
 
-    def commit(self, tallies: Tallies) -> None:
+    def commit(self, tallies: Tallies, outcome: Outcome) -> None:
         """Summaries, then the manifest; staging goes last, it is all in the parts."""
         if not self.plan.is_sweep:  # trends are of what agents did on a night, and a sweep is none
             table = summaries_table(summary_rows(tallies, self.account, self.facts))
@@ -314,37 +279,20 @@ class _Writer:
             facts={
                 "trials": self.plan.trial_count,
                 "cells": self.plan.cell_count,
-                "verdict": None if self.plan.is_sweep else decide(tallies).verdict.value,
+                "verdict": None if self.plan.is_sweep else decide(tallies, outcome=outcome).verdict.value,
                 "source": self.plan.source,
                 "model": self.plan.model,
                 "judge": self.plan.judge,
                 "fingerprint": self.plan.fingerprint,
+                "filters": dict(self.plan.filters),
+                "parent": self.plan.parent,
             },
         )
         self.store.create(manifest.key, manifest.to_json())
         self.store.delete(self.store.find(keys.staging_prefix(self.plan.run_id)))
 
 
-def _score_row(cell: Cell, facts: RunFacts, case: PlannedCase, planned: PlannedEvaluator) -> dict[str, Any]:
-    repeat = planned.repeat if planned.base is not None else None
-    return score_row(
-        cell,
-        facts,
-        case_facts(case),
-        threshold=planned.threshold,
-        evaluator=planned.evaluator,
-        repeat=repeat,
-    )
-
-
 def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     iterator = iter(items)
     while batch := list(itertools.islice(iterator, size)):
         yield batch
-
-
-def flaky_of(store: Store, run_id: str) -> list[dict[str, Any]]:
-    """Cases with both outcomes, from the run's stored summary."""
-    data = json.loads(store.read(keys.summary_key(run_id)))
-    flaky: list[dict[str, Any]] = data["flaky"]
-    return flaky

@@ -7,9 +7,8 @@ by the same rules (``reusing``). Reads plans and rows that are handed in; calls 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -130,7 +129,7 @@ class _Comparison:
             if again is not None:
                 self._note("cells", again, case.case_id)
             self.counts["cells judged" if reasons else "cells rejudged" if again else "cells reused"] += 1
-            if (reasons or again is not None) and self._evaluators[name].kind == "judge":
+            if (reasons or again is not None) and self._evaluators[name].asks:
                 self.work[Task(Role.JUDGE, case.case_id, name)] += 1
 
     def _reasons(self, case: PlannedCase, number: int) -> tuple[Why, ...]:
@@ -184,8 +183,10 @@ class Forecast:
         }
 
     def _role(self, role: Role) -> dict[str, Any]:
-        lines, price = self.bill.of(role), self.bill.prices.get(role)
+        lines = self.bill.of(role)
+        sources = dict.fromkeys(line.price.source for line in lines if line.price and line.price.source)
         factor = self.bill.batch_factor(role)
+        batch = _batch(lines) if lines or factor is None else Fraction(0)
         known = all(line.known for line in lines)
         at_least = sum((line.nanousd for line in lines), Fraction(0))
         return {
@@ -193,9 +194,9 @@ class Forecast:
             "tokens": _tokens(lines),
             "list": _usd(at_least) if known else None,
             "at_least": _usd(at_least),
-            "batch": _usd(at_least * Fraction(factor)) if known and factor is not None else None,
+            "batch": _usd(batch) if known and batch is not None else None,
             "batch_factor": None if factor is None else float(factor),
-            "price_source": price.source if price is not None and price.source else None,
+            "price_source": "; ".join(sources) or None,
         }
 
     def _total(self) -> dict[str, Any]:
@@ -204,12 +205,12 @@ class Forecast:
         at_least = sum((line.nanousd for line in self.bill.lines), Fraction(0))
         batch = sum(
             (
-                line.nanousd * Fraction(self.bill.batch_factor(line.role) or Decimal(1))
+                line.nanousd if line.batch_factor is None else line.batch_nanousd
                 for line in self.bill.lines
             ),
             Fraction(0),
         )
-        has_batch = any(self.bill.batch_factor(line.role) is not None for line in self.bill.lines)
+        has_batch = any(line.batch_factor is not None for line in self.bill.lines)
         return {
             "calls": _rounded(sum((line.calls for line in self.bill.lines), Fraction(0))),
             "list": _usd(at_least) if known else None,
@@ -232,6 +233,13 @@ class Forecast:
                 for kind, count in line.tokens.items()
             },
         }
+
+
+def _batch(lines: Sequence[Line]) -> Fraction | None:
+    """Through the providers' queues; None where one of them has none."""
+    if not lines or any(line.batch_factor is None for line in lines):
+        return None
+    return sum((line.batch_nanousd for line in lines), Fraction(0))
 
 
 def _tokens(lines: Iterable[Line]) -> dict[str, int]:
@@ -265,7 +273,7 @@ def money_warnings(plan: Plan, bill: Bill, *, refusing: bool) -> list[str]:
     found = []
     if at_least > cap:
         found.append(f"the budget of ${cap / _NANO:.2f} would stop the run: it is expected to cost more")
-    unpriced = [role.value for role, price in bill.prices.items() if price is None and bill.of(role)]
+    unpriced = dict.fromkeys(line.role.value for line in bill.lines if line.price is None)
     if unpriced and refusing:
         found.append(
             f"the run has a budget and would refuse the {' and the '.join(unpriced)} model, whose price is "

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nightgate.cases import Suite
+from nightgate.cases import Suite, threshold_of
+from nightgate.comparisons import NO_BASE
 from nightgate.errors import DamagedError, InputError
 from nightgate.gates import Decision, decide
-from nightgate.plans import Plan, threshold_of
+from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.manifests import Manifest
 from nightgate.steps.collecting import collect
+from nightgate.steps.comparing import outcome_of
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.summaries import Tallies, tally
 
@@ -38,7 +40,8 @@ def gate_run(store: Store, run_id: str, suite: Suite | None = None) -> Decision:
         DamagedError: If its rows are not those that were committed.
     """
     tallies, complete = tallies_of(store, run_id, suite)
-    return decide(tallies, complete=complete)
+    outcome = outcome_of(store, tallies) if complete else NO_BASE
+    return decide(tallies, complete=complete, outcome=outcome)
 
 
 def tallies_of(store: Store, run_id: str, suite: Suite | None = None) -> tuple[Tallies, bool]:
@@ -87,8 +90,8 @@ def with_rules_of(plan: Plan, suite: Suite) -> Plan:
     evaluators = tuple(
         replace(
             planned,
-            threshold=threshold_of(suite, planned.name, planned.kind),
-            min_coverage=_coverage(suite, planned.name),
+            threshold=threshold_of(suite, planned.evaluator, planned.kind),
+            min_coverage=_coverage(suite, planned.evaluator),
         )
         for planned in plan.evaluators
     )

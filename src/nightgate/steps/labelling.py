@@ -19,7 +19,7 @@ from nightgate.cases import Case, Suite
 from nightgate.cases.problems import did_you_mean
 from nightgate.errors import ExitCode, InputError, NightgateError
 from nightgate.importers.labels import guarded, read_labels
-from nightgate.plans import SWEEP, Plan
+from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.facts import talk_of
@@ -98,9 +98,11 @@ def sheet_of(
 
 
 def _judges(plan: Plan, evaluator: str | None) -> tuple[str, ...]:
-    if plan.run_kind == SWEEP:
+    if plan.is_sweep:
         raise InputError(f"run {plan.run_id} is a sweep of {plan.source}: label the trials of that run")
-    names = tuple(planned.name for planned in plan.evaluators if planned.kind == JUDGE)
+    # A panel's members are judged by the same labels as the panel: what people are asked is the same.
+    judges = (planned for planned in plan.evaluators if planned.kind == JUDGE and planned.panel is None)
+    names = tuple(planned.name for planned in judges)
     if not names:
         raise NothingToLabelError(f"run {plan.run_id} has no judge: there is nothing to label")
     if evaluator is None:

@@ -9,8 +9,9 @@ import json
 import re
 from typing import Any
 
-from nightgate.errors import InputError, MissingError
+from nightgate.errors import MissingError
 from nightgate.ports import Store
+from nightgate.steps.bases import baseline_run
 
 _PLAN = re.compile(r"runs/([0-9a-z-]{1,64})/plan\.json")
 
@@ -42,17 +43,17 @@ def resolve(store: Store, text: str, suite: str | None = None) -> str:
 
     Args:
         store: Where it lies.
-        text: A run id, ``latest`` or ``latest:SUITE``.
-        suite: Whose run a bare ``latest`` is; None takes the latest of all.
+        text: A run id, ``latest``, ``latest:SUITE``, ``baseline`` or ``baseline:SUITE``.
+        suite: Whose run a bare ``latest`` or ``baseline`` is; None takes the latest of all, and the baseline
+            of the store's only suite.
 
     Raises:
-        InputError: For ``baseline``, which this version does not keep.
+        InputError: For a baseline that nobody promoted, or of which suite is not clear.
         MissingError: If there is no such run.
     """
     word, _, named = text.partition(":")
     if word == "baseline":
-        msg = f"{text}: this version keeps no baselines; name a run id, latest or latest:SUITE"
-        raise InputError(msg)
+        return baseline_run(store, named or suite)
     return latest(store, named or suite) if word == "latest" else text
 
 

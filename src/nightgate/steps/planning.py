@@ -14,10 +14,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from nightgate.cases import Suite, evaluators_of, select
+from nightgate.cases import Live, Panel, Suite, evaluators_of, select
+from nightgate.cases.judges import Judged
 from nightgate.errors import ConflictError, InputError
 from nightgate.estimates import expected_calls
 from nightgate.evaluators.registry import Registered
+from nightgate.panels import Jury, seated
 from nightgate.plans import (
     Fingerprint,
     Plan,
@@ -29,7 +31,7 @@ from nightgate.plans import (
 )
 from nightgate.ports import Store
 from nightgate.requests import RunRequest
-from nightgate.rows.keys import checked_id, plan_key
+from nightgate.rows.keys import checked_id, plan_key, selection_key
 from nightgate.rows.redaction import redact_texts
 from nightgate.version import VERSION
 
@@ -44,9 +46,11 @@ def resolve(suite: Suite, request: RunRequest) -> Suite:
     if live is not None and live.model is None and request.model is None:
         msg = f"{suite.file}: --live needs `live: {{model: ...}}` in the suite, or --model"
         raise InputError(msg)
+    judged = _judged(suite, live, request)
     changes = {
         "model": request.model or (live and live.model) or suite.model,
-        "judge": request.judge or (live and live.judge) or suite.judge,
+        "judge": judged.judge,
+        "panel": judged.panel,
         "user": request.user or (live and live.user) or suite.user,
         "trials": request.trials or (live and live.trials) or suite.trials,
     }
@@ -54,6 +58,15 @@ def resolve(suite: Suite, request: RunRequest) -> Suite:
         suite, case_globs=request.case, tags=request.tag, layers=request.layer, stages=request.stage
     )
     return chosen.model_copy(update=changes)
+
+
+def _judged(suite: Suite, live: Live | None, request: RunRequest) -> Judged:
+    """One judge or a panel: the request's, else the live one, else the suite's."""
+    if request.judge is not None:
+        return Judged(judge=request.judge)
+    if request.panel is not None:
+        return Judged.model_validate({"judge": Panel.of(request.panel, request.judges)})
+    return live if live is not None and live.judges else suite
 
 
 def with_live_evaluators(suite: Suite, request: RunRequest) -> bool:
@@ -73,6 +86,7 @@ def make_plan(
     *,
     agents: Mapping[str, Fingerprint],
     evaluators: Mapping[str, Registered],
+    jury: Jury | None = None,
     price_table: str,
     live: bool,
     now: datetime,
@@ -86,6 +100,7 @@ def make_plan(
         request: What was asked for.
         agents: Fingerprint of the agent by case id.
         evaluators: Built evaluators by name.
+        jury: The panel that judges; None where one judge does.
         price_table: Version of the price table.
         live: Whether ``when: live`` evaluators take part.
         now: The run's scheduled start.
@@ -100,16 +115,20 @@ def make_plan(
         live=live,
         trials=request.trials,
         fingerprints={case_id: digests[id(fingerprint)] for case_id, fingerprint in agents.items()},
+        day=utc_date(started),
     )
     facts = {name: registered.facts for name, registered in evaluators.items()}
     planned = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
+    if jury is not None:
+        cases, planned = seated(jury, cases, planned)
     return Plan(
         **_identity(suite, request, started),
         **_asked(request, suite),
         owner=suite.owner or None,
         run_kind="run",
         model=suite.model,
-        judge=suite.judge,
+        judge=suite.judge_text if jury is None else jury.text,
+        panel={} if jury is None else {"rule": jury.rule, "judges": list(jury.judges)},
         user=suite.user,
         fingerprint=digest(sorted(set(digests.values()))),
         evaluators=planned,
@@ -139,6 +158,7 @@ def _asked(request: RunRequest, suite: Suite) -> dict[str, Any]:
         "suite_path": request.suite,
         "curtail": request.curtail,
         "as_live": bool(request.live),
+        "alerts": tuple(suite.alerts),
     }
 
 
@@ -172,7 +192,7 @@ def store_plan(store: Store, plan: Plan) -> None:
         f"or go on with that run by --resume {plan.run_id}"
     )
     # The same plan again is no conflict to the store, and would still be paid for once more.
-    if key in store.find(key):
+    if {key, selection_key(plan.run_id)} & set(store.find(f"runs/{plan.run_id}/")):
         raise taken
     try:
         store.create(key, plan.to_json())
@@ -227,7 +247,9 @@ def resumed(stored: Plan, request: RunRequest) -> RunRequest:
         request,
         run_id=stored.run_id,
         model=request.model or stored.model,
-        judge=request.judge or stored.judge,
+        judge=request.judge or (None if stored.panel else stored.judge),
+        judges=tuple(stored.panel.get("judges", ())),
+        panel=stored.panel.get("rule"),
         user=request.user or stored.user,
         budget_usd=kept_cap(stored, request),
         allow_unpriced=request.allow_unpriced or stored.allow_unpriced,

@@ -123,15 +123,15 @@ def warnings(suite: Suite, tools: Mapping[str, Tools | None], *, live: bool) -> 
             "cannot be recorded, so checks of tools, arguments and skills will be errors. Return a strands "
             "Agent, or a graph of them"
         )
-    if live and not suite.model.startswith("scripted:") and (suite.judge or "").startswith("scripted:"):
-        found.append(
-            f"judge {suite.judge} is a script: its ratings are canned, whatever {suite.model} answers"
-        )
-    related = kinship(suite.model, suite.judge) if live and suite.judge is not None else None
-    return [
-        *found,
-        *([f"{suite.file}: {related}. Pin another judge, or calibrate this one"] if related else []),
+    judges = suite.judges if live else ()
+    found += [
+        f"judge {judge} is a script: its ratings are canned, whatever {suite.model} answers"
+        for judge in judges
+        if judge.startswith("scripted:") and not suite.model.startswith("scripted:")
     ]
+    related = (kinship(suite.model, judge) for judge in judges)
+    found += [f"{suite.file}: {why}. Pin another judge, or calibrate this one" for why in related if why]
+    return found
 
 
 def _unknown_arguments(case: Case, offered: Tools) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
 
-from nightgate.errors import DamagedError, MissingError
+from nightgate.errors import DamagedError, InputError, MissingError
 from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
@@ -26,10 +26,14 @@ def load_plan(store: Store, run_id: str) -> Plan:
 
     Raises:
         MissingError: If there is no such run.
+        InputError: If it is a sweep over several runs, which has no plan of its own.
     """
     try:
         data = store.read(keys.plan_key(keys.checked_id(run_id)))
     except MissingError as error:
+        if store.find(keys.selection_key(run_id)):
+            msg = f"{run_id} is a sweep over several runs: name one of its parts, as its summary lists them"
+            raise InputError(msg) from error
         msg = f"no run {run_id!r} in {store.uri}; `nightgate runs SUITE` lists what is stored"
         raise MissingError(msg) from error
     return Plan.from_json(json.loads(data))

@@ -7,14 +7,22 @@ tables; decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
 
 from nightgate.calls import Role
-from nightgate.histories import CALL_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS, History, Task, Took, tasks_of_run
+from nightgate.histories import (
+    CALL_COLUMNS,
+    SCORE_COLUMNS,
+    TRIAL_COLUMNS,
+    History,
+    Prices,
+    Task,
+    Took,
+    tasks_of_run,
+)
 from nightgate.plans import Plan
 from nightgate.ports import Store
-from nightgate.prices import Price
 from nightgate.rows import keys
 from nightgate.steps.listing import runs_of
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
@@ -25,14 +33,14 @@ _READ = 3
 """Runs whose rows are read for one role, at most: the newest nearly always tells all."""
 
 
-def recall(store: Store, plan: Plan, tasks: Collection[Task], prices: Mapping[Role, Price | None]) -> History:
+def recall(store: Store, plan: Plan, tasks: Collection[Task], prices: Prices) -> History:
     """The history of a suite, as far as a plan needs it.
 
     Args:
         store: Where the runs lie.
         plan: What would run.
         tasks: What calls would be made for.
-        prices: Today's list price by role.
+        prices: Today's list prices.
 
     Raises:
         DamagedError: If a run's rows are not those that were committed.
@@ -71,10 +79,11 @@ def _model(plan: Plan, role: Role) -> str | None:
 
 
 def _scripted(model: str | None) -> bool:
-    return (model or "").startswith("scripted:")
+    """Whether it is a script; a panel of scripts is one too."""
+    return "scripted:" in (model or "").partition(",")[0]
 
 
-def _tasks(store: Store, plan: Plan, prices: Mapping[Role, Price | None]) -> dict[Task, Took]:
+def _tasks(store: Store, plan: Plan, prices: Prices) -> dict[Task, Took]:
     manifest = manifest_of(store, plan)
     if manifest is None:
         return {}

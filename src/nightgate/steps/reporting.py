@@ -22,6 +22,7 @@ _ORDER = (
     ExitCode.INCONCLUSIVE,
 )
 """With several suites the first that applies wins."""
+_MOST = 5
 
 
 def exit_code(codes: Sequence[int]) -> int:
@@ -49,6 +50,7 @@ def headline(summary: Summary) -> dict[str, Any]:
     return {
         **{name: document[name] for name in names},
         "findings": [finding["text"] for finding in document["findings"]],
+        "flaky": document.get("flaky", []),  # a sweep has none
     }
 
 
@@ -75,12 +77,27 @@ def broken(suite: str, run_id: str | None, why: str) -> dict[str, Any]:
 
 
 def verdict_line(
-    head: Mapping[str, Any], decision: Mapping[str, Any], flaky: Sequence[Mapping[str, Any]]
+    head: Mapping[str, Any],
+    decision: Mapping[str, Any],
+    flaky: Mapping[str, Any],
+    canary: Mapping[str, Any] | None = None,
 ) -> str:
-    """One line that says whether it may ship, and why not."""
-    causes = [str(finding["text"]) for finding in decision["findings"]]
-    shaky = [f"FLAKY {f['passed']}/{f['judged']} {f['case']} ({f['evaluator']})" for f in flaky[:5]]
-    return f"{head['suite']}: {decision['verdict'].upper()}" + "".join(f"; {part}" for part in causes + shaky)
+    """One line that says whether it may ship, why not, what broke and whether a judge drifts.
+
+    Args:
+        head: The run's headline.
+        decision: The gate's.
+        flaky: ``flakiness.json``; both outcomes within this run stand in the headline.
+        canary: ``canary.json``.
+    """
+    parts = [str(finding["text"]) for finding in decision["findings"]]
+    broken = flaky.get("newly_broken", ())[:_MOST]
+    parts += [f"NEWLY BROKEN {found['case']} ({found['evaluator']})" for found in broken]
+    shaky = head["flaky"][:_MOST]
+    parts += [f"FLAKY {f['passed']}/{f['judged']} {f['case']} ({f['evaluator']})" for f in shaky]
+    if canary is not None and canary.get("alarm"):
+        parts.append(f"CANARY {canary['text']}")
+    return f"{head['suite']}: {decision['verdict'].upper()}" + "".join(f"; {part}" for part in parts)
 
 
 def night_line(headlines: Sequence[Mapping[str, Any]]) -> str:

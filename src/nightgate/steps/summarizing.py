@@ -17,11 +17,14 @@ from nightgate.summaries import Tallies
 
 
 def summary_rows(tallies: Tallies, account: Account, facts: RunFacts) -> Iterator[dict[str, Any]]:
-    """One row a case and evaluator, with its counts and why cells were not judged."""
+    """One row a case and evaluator, with its counts and why cells were not judged.
+
+    A panel is one evaluator here too: its members are judges, and no night's result.
+    """
     plan = tallies.plan
     planned = {e.name: e for e in plan.evaluators}
     for case in plan.cases:
-        for name in case.evaluators:
+        for name in tallies.told(case):
             found, evaluator = tallies.cells[case.case_id, name], planned[name]
             holes = account.holes.of_case(name, case.case_id)
             yield {

@@ -1,36 +1,114 @@
 """What a judge sweep would judge and cost, before it is begun.
 
-Owns the forecast: tokens as in the judged run's own judge calls where it made any, else a guess from
-the length of texts. Makes no call and stores nothing.
+Owns the forecast: tokens of a judgement as in earlier judgements of the same trials, the run's own and
+its sweeps', else a guess from the length of texts. Each judgement is priced for itself: many short ones
+are not one long prompt. Makes no call and stores nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
-from nightgate.calls import Role
 from nightgate.cases import Case, Suite
 from nightgate.estimates import NANO, judge_call
 from nightgate.plans import Plan, PlannedEvaluator
 from nightgate.ports import Store
-from nightgate.prices import PriceTable, cost_nanousd
+from nightgate.prices import FREE, Price, PriceTable, list_and_batch_nanousd
 from nightgate.rows import keys
 from nightgate.scores import Cell
+from nightgate.steps.choosing import Source
 from nightgate.steps.reading import rows_of
-from nightgate.steps.sweeping import Source
+from nightgate.steps.sweeping import sweeps_by_source
 from nightgate.trials import Usage
 
+_TOKENS = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write")
+_COLUMNS = ("case_id", "evaluator", "judge_model", "panel", *_TOKENS)
 
-def spent_on_judging(store: Store, source: Source) -> dict[str, tuple[int, int, int]]:
-    """Judge calls of a run by evaluator: how many answered, input and output tokens."""
-    found: dict[str, tuple[int, int, int]] = {}
-    for row in rows_of(store, source.manifest, keys.CALLS, ("role", "evaluator", "tokens_in", "tokens_out")):
-        if row["role"] == Role.JUDGE.value and row["tokens_in"] is not None:
-            calls, read, written = found.get(row["evaluator"], (0, 0, 0))
-            found[row["evaluator"]] = (calls + 1, read + row["tokens_in"], written + (row["tokens_out"] or 0))
+
+@dataclass(slots=True)
+class Spent:
+    """Tokens of judgements that were made before."""
+
+    by_case: dict[tuple[str, str | None, str], list[Usage]] = field(default_factory=dict)
+    """(evaluator, judge or None for any, case) -> tokens of each."""
+    by_evaluator: dict[tuple[str, str | None], list[Usage]] = field(default_factory=dict)
+
+    def add(self, evaluator: str, judge: str, case_id: str, usage: Usage) -> None:
+        """Count one."""
+        for who in (judge, None):
+            self.by_case.setdefault((evaluator, who, case_id), []).append(usage)
+            self.by_evaluator.setdefault((evaluator, who), []).append(usage)
+
+    def of(self, evaluator: str, judge: str, case_id: str) -> Sequence[Usage]:
+        """The nearest that is known: the same judge's of the case, then anybody's, then of all cases."""
+        for found in (
+            self.by_case.get((evaluator, judge, case_id)),
+            self.by_evaluator.get((evaluator, judge)),
+            self.by_case.get((evaluator, None, case_id)),
+            self.by_evaluator.get((evaluator, None)),
+        ):
+            if found:
+                return found
+        return ()
+
+    def knows(self, evaluator: str) -> bool:
+        """Whether anything is known of an evaluator."""
+        return (evaluator, None) in self.by_evaluator
+
+
+def spent_on_judging(store: Store, source: Source) -> Spent:
+    """Tokens of the judgements of a run's trials: by its own judges, and by those of its sweeps.
+
+    A script's tokens are made up, and no judgement that was paid for read none: neither tells anything.
+    """
+    sweeps = source.sweeps
+    if sweeps is None:
+        sweeps = sweeps_by_source(store, source.plan.suite).get(source.plan.run_id, ())
+    found = Spent()
+    for manifest in (source.manifest, *sweeps):
+        rows = list(rows_of(store, manifest, keys.SCORES, _COLUMNS))
+        # A panel's own row repeats what its members' rows hold.
+        panels = {row["panel"] for row in rows if row["panel"] is not None}
+        for row in rows:
+            judge = row["judge_model"]
+            own = row["panel"] is None and row["evaluator"] in panels
+            if own or not judge or judge.startswith("scripted:") or not any(row[name] for name in _TOKENS):
+                continue
+            found.add(row["evaluator"], judge, row["case_id"], Usage(*(row[name] or 0 for name in _TOKENS)))
     return found
+
+
+@dataclass(slots=True)
+class _Dollars:
+    """A sum of expected judgements; None where one of them has no price."""
+
+    listed: Fraction | None = Fraction(0)
+    queued: Fraction | None = Fraction(0)
+    known: Fraction = Fraction(0)
+    """At list price, of what has one."""
+
+    def add(self, listed: Fraction | None, queued: Fraction | None) -> None:
+        """One judgement."""
+        self.known += listed or 0
+        self.listed = None if self.listed is None or listed is None else self.listed + listed
+        self.queued = None if self.queued is None or queued is None else self.queued + queued
+
+
+def _each(usages: Sequence[Usage], price: Price | None) -> tuple[Fraction | None, Fraction | None]:
+    """What such a judgement costs in the mean, at list price and by batch."""
+    both = [list_and_batch_nanousd(usage, price) for usage in usages]
+    listed = _mean(first for first, _ in both)
+    # A model on this machine has no queue, and needs none.
+    return listed, listed if price is FREE else _mean(second for _, second in both)
+
+
+def _mean(amounts: Iterable[int | None]) -> Fraction | None:
+    found = list(amounts)
+    known = [amount for amount in found if amount is not None]
+    return Fraction(sum(known), len(found)) if len(known) == len(found) else None
 
 
 def forecast(
@@ -38,54 +116,98 @@ def forecast(
     suite: Suite,
     known: Sequence[Cell],
     prices: PriceTable,
-    spent: Mapping[str, tuple[int, int, int]],
+    spent: Spent,
 ) -> dict[str, Any]:
-    """What a sweep would judge and cost.
+    """What a sweep would judge and cost, at list price and through the batch queues.
 
     Args:
         plan: The sweep's.
         suite: For the length of the questions, where nothing was ever spent.
         known: Findings that still hold.
         prices: The table.
-        spent: Tokens of the source's own judge calls, by evaluator.
+        spent: Tokens of earlier judgements of the same trials.
+
+    Returns:
+        The document of ``sweep --dry-run``: ``usd`` and ``usd_batch``, for the whole and for each
+        evaluator, are null where a price is unknown or a judge has no queue; ``usd_at_least`` is what of
+        the list price is known.
     """
     inputs = {case.id: case for case in suite.cases}
-    have = Counter(cell.score.evaluator for cell in known)
+    have = {(cell.case_id, cell.trial, cell.score.evaluator) for cell in known}
+    wanted: dict[str, list[str]] = {planned.name: [] for planned in plan.evaluators}
+    cells = dict.fromkeys(wanted, 0)
+    for case, number, name in plan.cells():
+        cells[name] += 1
+        if (case.case_id, number, name) not in have:
+            wanted[name].append(case.case_id)
     rows: list[dict[str, Any]] = []
+    at_least = Fraction(0)
     for planned in plan.evaluators:
-        cells = [case for case, _, name in plan.cells() if name == planned.name]
-        fresh = len(cells) - have[planned.name]
-        usage = _usage(planned, [inputs[case.case_id] for case in cells], spent)
-        price = prices.price(planned.judge_model) if planned.judge_model else None
-        usd: float | None = 0.0
-        if planned.kind == "judge" and not (planned.judge_model or "").startswith("scripted:"):
-            usd = None if price is None else cost_nanousd(usage, price) / NANO * fresh / max(1, len(cells))
-        rows.append({"name": planned.name, "cells": len(cells), "to_judge": fresh, "usd": usd})
-    dollars = [row["usd"] for row in rows]
-    from_history = any(planned.evaluator in spent for planned in plan.evaluators)
+        # A panel's verdict is made of its members': nobody is asked for it.
+        fresh = [] if planned.members else wanted[planned.name]
+        dollars = _dollars(planned, fresh, inputs, prices, spent)
+        at_least += dollars.known
+        rows.append(
+            {
+                "name": planned.name,
+                "cells": cells[planned.name],
+                "to_judge": len(fresh),
+                "usd": _usd(dollars.listed),
+                "usd_batch": _usd(dollars.queued),
+            }
+        )
     return {
         "schema": 1,
         "source": plan.source,
         "trials": plan.trial_count,
         "cells": plan.cell_count,
         "known": len(known),
-        "to_judge": plan.cell_count - len(known),
+        "to_judge": sum(row["to_judge"] for row in rows),
         "evaluators": rows,
         "left_out": dict(plan.sweep["left_out"]),
-        "usd": None if None in dollars else sum(dollars),
-        "assumption": "tokens as in the run's own judge calls"
-        if from_history
-        else "a guess from text length",
+        "usd": _total(rows, "usd"),
+        "usd_batch": _total(rows, "usd_batch"),
+        "usd_at_least": _usd(at_least),
+        "assumption": _assumption([planned for planned in plan.evaluators if planned.asks], spent),
     }
 
 
-def _usage(
-    planned: PlannedEvaluator, cases: Sequence[Case], spent: Mapping[str, tuple[int, int, int]]
-) -> Usage:
-    calls, read, written = spent.get(planned.evaluator, (0, 0, 0))
-    if calls:
-        return Usage(input=read * len(cases) // calls, output=written * len(cases) // calls)
-    total = Usage()
-    for case in cases:
-        total = total + judge_call(case)
-    return total
+def _dollars(
+    planned: PlannedEvaluator,
+    fresh: Sequence[str],
+    inputs: Mapping[str, Case],
+    prices: PriceTable,
+    spent: Spent,
+) -> _Dollars:
+    judge = planned.judge_model or ""
+    if not planned.asks:
+        return _Dollars()
+    if judge.startswith("scripted:"):
+        return _Dollars(queued=None)
+    price = prices.price(judge) if judge else None
+    found = _Dollars(queued=Fraction(0) if price is FREE or (price and price.batch) else None)
+    means: dict[int, tuple[Fraction | None, Fraction | None]] = {}
+    for case_id in fresh:
+        usages = spent.of(planned.evaluator, judge, case_id)
+        if usages and id(usages) not in means:  # the mean over all cases is that of many
+            means[id(usages)] = _each(usages, price)
+        found.add(*(means[id(usages)] if usages else _each((judge_call(inputs[case_id]),), price)))
+    return found
+
+
+def _usd(nanousd: Fraction | None) -> float | None:
+    return None if nanousd is None else round(nanousd) / NANO
+
+
+def _total(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    dollars = [row[name] for row in rows]
+    return None if None in dollars else sum(dollars)
+
+
+def _assumption(asked: Sequence[PlannedEvaluator], spent: Spent) -> str:
+    """Where the tokens are from, in words."""
+    from_history = sum(spent.knows(planned.evaluator) for planned in asked)
+    if not from_history:
+        return "a guess from text length"
+    told = "tokens as in earlier judgements of these trials"
+    return told if from_history == len(asked) else f"{told}, and a guess from text length where there are none"

@@ -55,7 +55,10 @@ def sweep_document(
             _evaluator(plan.evaluator(decided.name), decided, account) for decided in decision.evaluators
         ],
         "agreement": list(_agreement(plan, account)),
-        "cost_usd": account.ledger.cost_usd(),
+        "panels": summaries.panels(tallies, account.verdicts),
+        "judge_system_fingerprints": account.heard.as_dict(),
+        "warnings": list(summaries.mixed(account.heard.as_dict())),
+        **account.money(),
         "tokens": account.ledger.tokens(),
         "calls": account.ledger.counts(),
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
@@ -83,7 +86,7 @@ def _evaluator(planned: PlannedEvaluator, decided: EvaluatorDecision, account: A
 def _agreement(plan: Plan, account: Account) -> Iterator[dict[str, Any]]:
     """Of each pair of columns of one evaluator: on how many outputs both gave a verdict, and the same."""
     for first, second in itertools.combinations(plan.evaluators, 2):
-        if first.evaluator != second.evaluator:
+        if first.evaluator != second.evaluator or first.members or second.members:
             continue
         pairs = [
             (said[first.name], said[second.name])

@@ -1,25 +1,23 @@
 """A judge sweep: stored trials judged again, by other judges or more than once. No agent is called.
 
-Owns which stored trials are meant, the sweep's plan, and which findings of earlier sweeps still hold.
-A sweep is a run of kind ``sweep``: planned, staged, committed and resumed like any other, with the
-judged run as its source. Its rows stand beside that run's own and never replace them. Knows no
-adapter.
+Owns the sweep's plan, and which findings of earlier sweeps still hold. A sweep is a run of kind
+``sweep``: planned, staged, committed and resumed like any other, with the judged run as its source. Its
+rows stand beside that run's own and never replace them. Knows no adapter.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from nightgate.cases import Case, Suite, case_hash, evaluators_of
+from nightgate.cases import Suite, asked_hash, case_hash, evaluators_of, question_hashes, threshold_of
 from nightgate.cases.problems import did_you_mean
 from nightgate.errors import InputError
 from nightgate.evaluators.registry import Registered
-from nightgate.plans import SWEEP, Plan, PlannedCase, PlannedEvaluator, new_run_id, threshold_of, utc_date
+from nightgate.plans import SWEEP, Plan, PlannedCase, PlannedEvaluator, new_run_id, utc_date
 from nightgate.ports import Store
 from nightgate.requests import RunRequest
 from nightgate.rows import keys
@@ -27,29 +25,17 @@ from nightgate.rows.facts import cell_from_row
 from nightgate.rows.keys import checked_id
 from nightgate.rows.manifests import Manifest
 from nightgate.scores import Cell, Status
-from nightgate.steps.listing import runs_of
+from nightgate.steps.choosing import Chosen, Source
 from nightgate.steps.planning import kept_cap
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.steps.trials import StoredTrials
-from nightgate.trials import Ending
 from nightgate.version import VERSION
 
-_JUDGEABLE = frozenset({Ending.COMPLETED, Ending.AGENT_BLOCKED})
-"""Other endings decide a cell by themselves: there is nothing for a judge to see."""
 _HOLDS = frozenset({Status.PASS, Status.FAIL, Status.MEASURED, Status.NOT_APPLICABLE})
 _NAMED = 5
 
 Key = tuple[str, int, str, int, str | None, int]
 """Case id, trial, evaluator, its version, judge fingerprint, repeat: what a finding is known by."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A committed run whose trials are judged."""
-
-    plan: Plan
-    manifest: Manifest
-    trials: StoredTrials
 
 
 def source_of(store: Store, run_id: str) -> Source:
@@ -76,7 +62,7 @@ def wanted_evaluators(suite: Suite, asked: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: If the suite plans no such evaluator.
     """
-    known = tuple(dict.fromkeys(name for case in suite.cases for name in evaluators_of(suite, case)))
+    known = known_evaluators(suite)
     for name in asked:
         if name not in known:
             msg = f"--evaluator {name}: no case of suite {suite.suite!r} plans it{did_you_mean(name, known)}"
@@ -84,50 +70,15 @@ def wanted_evaluators(suite: Suite, asked: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked))
 
 
+def known_evaluators(suite: Suite) -> tuple[str, ...]:
+    """All evaluators that some case plans."""
+    return tuple(dict.fromkeys(name for case in suite.cases for name in evaluators_of(suite, case)))
+
+
 def label(evaluator: str, judge: str, repeat: int, *, judges: int, repeats: int) -> str:
     """A planned name that tells evaluator, judge and repeat apart, as short as it can be."""
     of_judge = f"{evaluator} @ {judge}" if judges > 1 else evaluator
     return f"{of_judge} #{repeat + 1}" if repeats > 1 else of_judge
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The stored trials that a sweep judges, and those that it cannot."""
-
-    cases: tuple[tuple[Case, tuple[int, ...]], ...]
-    """In suite order, with trial numbers."""
-    left_out: Mapping[str, int]
-    """Why trials are left out -> how many."""
-
-
-def choose(suite: Suite, source: Source) -> Chosen:
-    """The trials of a run that can be judged by the suite as it is today.
-
-    Args:
-        suite: Filtered: only its cases are meant.
-        source: The run.
-
-    Raises:
-        InputError: If none is left.
-    """
-    left: dict[str, int] = defaultdict(int)
-    numbers: dict[str, list[int]] = defaultdict(list)
-    hashes = {case.id: case_hash(case) for case in suite.cases}
-    for (case_id, number), row in source.trials.index.items():
-        if case_id not in hashes:
-            left["not chosen, or no longer in the suite"] += 1
-        elif row["case_hash"] != hashes[case_id]:
-            left["the case was edited since"] += 1
-        elif Ending(row["ending"]) not in _JUDGEABLE:
-            left[f"ended as {row['ending']}"] += 1
-        else:
-            numbers[case_id].append(number)
-    cases = tuple((case, tuple(sorted(numbers[case.id]))) for case in suite.cases if numbers[case.id])
-    if not cases:
-        why = ", ".join(f"{count} {reason}" for reason, count in left.items()) or "it has no trials"
-        msg = f"run {source.plan.run_id}: no trial to judge ({why})"
-        raise InputError(msg)
-    return Chosen(cases=cases, left_out=dict(left))
 
 
 def sweep_plan(
@@ -158,9 +109,17 @@ def sweep_plan(
         asked = set(evaluators_of(suite, case))
         names = tuple(name for name, (_, planned) in judged.items() if planned.evaluator in asked)
         if names:
-            old = before[case.id]
             cases.append(
-                replace(old, trials=len(numbers), numbers=numbers, evaluators=names, expected_loads=())
+                replace(
+                    before[case.id],
+                    case_hash=case_hash(case),
+                    asked=asked_hash(case),
+                    questions=question_hashes(case, asked),
+                    trials=len(numbers),
+                    numbers=numbers,
+                    evaluators=names,
+                    expected_loads=(),
+                )
             )
     planned_names = {name for case in cases for name in case.evaluators}
     base = source.plan
@@ -173,14 +132,15 @@ def sweep_plan(
         started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         run_kind=SWEEP,
         trigger=request.trigger,
-        judge=", ".join(request.judges) or suite.judge,
+        judge=", ".join(request.judges) or suite.judge_text,
+        panel={},
         evaluators=tuple(planned for name, (_, planned) in judged.items() if name in planned_names),
         cases=tuple(cases),
         budget_nanousd=request.budget_nanousd(None),
         allow_unpriced=request.allow_unpriced,
         parent=base.run_id,
         source=base.run_id,
-        sweep={name: _plain(getattr(request, name)) for name in _ASKED} | {"left_out": dict(chosen.left_out)},
+        sweep=what_is_asked(request) | {"left_out": dict(chosen.left_out)},
         filters={},
         price_table=price_table,
         nightgate=VERSION,
@@ -189,20 +149,43 @@ def sweep_plan(
     )
 
 
-_ASKED = ("judges", "evaluators", "repeat", "batch", "case", "tag", "layer", "stage")
+_ASKED = (
+    "judges", "panel", "evaluators", "repeat", "batch", "case", "tag", "layer", "stage", "status", "of", "sweep_id",
+)  # fmt: skip
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+def what_is_asked(request: RunRequest) -> dict[str, Any]:
+    """What a sweep was asked for, as its plan keeps it: plain JSON."""
+    values = {name: getattr(request, name) for name in _ASKED}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def as_asked(request: RunRequest, kept: Mapping[str, Any]) -> RunRequest:
+    """A request with what ``what_is_asked`` kept of an earlier one."""
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in kept.items()
+        if name in _ASKED
+    }
+    return replace(request, **values)
 
 
 def taken_up(stored: Plan, request: RunRequest) -> RunRequest:
-    """The request under which a sweep is resumed: what its first start asked for is kept."""
-    asked: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in stored.sweep.items() if k in _ASKED
-    }
+    """The request under which a sweep is resumed: what its first start asked for is kept.
+
+    Raises:
+        InputError: If it is a part of a sweep over several runs, which share a cap, and is meant alone.
+    """
+    whole = stored.sweep.get("sweep_id")
+    if whole is not None and request.sweep_id != whole:
+        msg = f"run {stored.run_id} is a part of sweep {whole}: `nightgate sweep --resume {whole}`"
+        raise InputError(msg)
     return replace(
-        request, run_id=stored.run_id, sweep=stored.source, budget_usd=kept_cap(stored, request), **asked
+        as_asked(request, stored.sweep),
+        run_id=stored.run_id,
+        sweep=stored.source,
+        budget_usd=kept_cap(stored, request),
+        allow_unpriced=request.allow_unpriced or stored.allow_unpriced,
     )
 
 
@@ -227,27 +210,37 @@ def known_findings(store: Store, plan: Plan, source: Source) -> list[Cell]:
     """Findings that need not be paid for again, as cells of this sweep.
 
     Those of the judged run itself and of its committed sweeps count, where trial, evaluator version,
-    judge fingerprint and repeat are the same.
+    judge fingerprint, repeat and what the evaluator asks of the case are the same.
     """
     wanted: dict[Key, str] = {}
     for case, number, name in plan.cells():
         planned = plan.evaluator(name)
         wanted[_key(case, number, planned)] = name
     found: dict[Key, Cell] = {}
+    now = {case.case_id: case for case in plan.cases}
     for manifest, is_sweep in _earlier(store, source):
+        then = {case.case_id: case for case in load_plan(store, manifest.run_id).cases}
         for row in rows_of(store, manifest, keys.SCORES):
             key = (
                 row["case_id"],
                 row["trial"],
-                row["evaluator"],
+                row["panel"] or row["evaluator"],
                 row["evaluator_version"],
                 row["judge_fingerprint"],
                 (row["repeat"] or 0) if is_sweep else 0,
             )
-            if key in wanted and key not in found and Status(row["status"]) in _HOLDS:
+            if key not in wanted or key in found or Status(row["status"]) not in _HOLDS:
+                continue
+            if _same_question(now[row["case_id"]], then[row["case_id"]], key[2]):
                 cell = cell_from_row(row)
                 found[key] = replace(cell, score=replace(cell.score, evaluator=wanted[key]), attempt=1)
     return list(found.values())
+
+
+def _same_question(now: PlannedCase, then: PlannedCase, evaluator: str) -> bool:
+    """Whether a finding was about what is asked today, though the case may have been edited elsewhere."""
+    asked = now.questions.get(evaluator)
+    return now.case_hash == then.case_hash or (asked is not None and then.questions.get(evaluator) == asked)
 
 
 def _key(case: PlannedCase, number: int, planned: PlannedEvaluator) -> Key:
@@ -264,13 +257,26 @@ def _key(case: PlannedCase, number: int, planned: PlannedEvaluator) -> Key:
 def _earlier(store: Store, source: Source) -> Iterator[tuple[Manifest, bool]]:
     """The judged run's own commit, then its sweeps', oldest first."""
     yield source.manifest, False
-    for entry in reversed(runs_of(store, source.plan.suite)):
-        if entry["run_kind"] != SWEEP or not entry["complete"]:
+    sweeps = source.sweeps
+    if sweeps is None:
+        sweeps = sweeps_by_source(store, source.plan.suite).get(source.plan.run_id, ())
+    for manifest in sweeps:
+        yield manifest, True
+
+
+def sweeps_by_source(store: Store, suite: str) -> dict[str, list[Manifest]]:
+    """The committed sweeps of a suite's runs, by the run that they judged, oldest first."""
+    found: dict[str, list[Manifest]] = {}
+    for key in store.find(keys.manifest_prefix(suite)):
+        if keys.parse_manifest_key(key) is None:
             continue
-        plan = load_plan(store, entry["run_id"])
-        manifest = manifest_of(store, plan) if plan.source == source.plan.run_id else None
-        if manifest is not None:
-            yield manifest, True
+        manifest = Manifest.from_json(store.read(key))
+        judged = manifest.facts.get("source")
+        if manifest.run_kind == SWEEP and judged is not None:
+            found.setdefault(judged, []).append(manifest)
+    for manifests in found.values():
+        manifests.sort(key=lambda manifest: (str(manifest.started_at), manifest.run_id))
+    return found
 
 
 def named(reasons: Mapping[str, int]) -> Iterable[str]:

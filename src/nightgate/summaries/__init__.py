@@ -8,7 +8,9 @@ threshold decision, no store and no terminal.
 from nightgate.summaries.conversations import Conversations
 from nightgate.summaries.coverage import Hole, Holes
 from nightgate.summaries.families import families, family_details
-from nightgate.summaries.ledger import NANO, Ledger
+from nightgate.summaries.fingerprints import Heard, changed, mixed
+from nightgate.summaries.ledger import NANO, Ledger, cost_per
+from nightgate.summaries.panels import merged, panels
 from nightgate.summaries.skills import SkillEvidence
 from nightgate.summaries.tallies import Tallies, Tally, tally
 from nightgate.summaries.views import (
@@ -25,19 +27,25 @@ __all__ = [
     "NANO",
     "SUMMARY_SCHEMA",
     "Conversations",
+    "Heard",
     "Hole",
     "Holes",
     "Ledger",
+    "cost_per",
     "SkillEvidence",
     "Summary",
     "Tallies",
     "Tally",
     "case_counts",
     "cell_counts",
+    "changed",
     "families",
     "family_details",
     "flaky",
     "layers",
+    "merged",
+    "mixed",
+    "panels",
     "tally",
     "trial_counts",
 ]

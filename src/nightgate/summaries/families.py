@@ -60,7 +60,7 @@ def _group(tallies: Tallies, cases: Sequence[PlannedCase]) -> dict[str, Any]:
 
 def _cells(tallies: Tallies, cases: Sequence[PlannedCase]) -> Iterator[tuple[PlannedCase, str, Tally]]:
     for case in cases:
-        for name in case.evaluators:
+        for name in tallies.told(case):
             yield case, name, tallies.cells[case.case_id, name]
 
 

@@ -143,6 +143,11 @@ class Tallies:
             if evaluator in case.evaluators and (gating is None or case.gates is gating):
                 yield case, self.cells[case.case_id, evaluator]
 
+    def told(self, case: PlannedCase) -> tuple[str, ...]:
+        """A case's evaluators as the run tells them: a panel as one, without its members."""
+        behind = self.plan.panel_members
+        return tuple(name for name in case.evaluators if name not in behind) if behind else case.evaluators
+
     def total(self) -> Tally:
         """All cells of the run."""
         total = Tally()

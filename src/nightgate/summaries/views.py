@@ -75,7 +75,7 @@ def flaky(tallies: Tallies) -> list[dict[str, Any]]:
         {"case": case.case_id, "evaluator": planned.name, "passed": found.passed, "judged": found.judged}
         for case in tallies.plan.cases
         for planned in tallies.plan.evaluators
-        if planned.name in case.evaluators
+        if planned.name in tallies.told(case)
         for found in (tallies.cells[case.case_id, planned.name],)
         if 0 < found.passed < found.judged
     ]
@@ -86,7 +86,7 @@ def layers(tallies: Tallies) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for case in tallies.plan.cases:
         row = found.setdefault(case.layer, {"passed": 0, "failed": 0})
-        for name in case.evaluators:
+        for name in tallies.told(case):
             row["passed"] += tallies.cells[case.case_id, name].passed
             row["failed"] += tallies.cells[case.case_id, name].counted_failed
     return found
@@ -112,6 +112,6 @@ def case_counts(tallies: Tallies) -> list[dict[str, Any]]:
             "open": found.open,
         }
         for case in tallies.plan.cases
-        for name in case.evaluators
+        for name in tallies.told(case)
         for found in (tallies.cells[case.case_id, name],)
     ]

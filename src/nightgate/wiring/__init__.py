@@ -28,7 +28,13 @@ from nightgate.steps import reporting
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.gating import gate_run
 from nightgate.summaries import Summary
+from nightgate.wiring.afterwards import afterwards, alert, canaries, find_flaky
+from nightgate.wiring.afterwards import told as told_afterwards
+from nightgate.wiring.alerts import check_channels
+from nightgate.wiring.groups import open_group, run_selection, selection_forecast
 from nightgate.wiring.home import at_home
+from nightgate.wiring.rejudging import baseline_word, judged_today
+from nightgate.wiring.rejudging import note as note_with_baseline
 from nightgate.wiring.rooms import (
     Progress,
     Room,
@@ -38,26 +44,39 @@ from nightgate.wiring.rooms import (
     stopping_on_signals,
     work,
 )
-from nightgate.wiring.sweeps import suite_of, sweep_forecast
+from nightgate.wiring.sweeps import suite_folder, suite_of, sweep_forecast
 
 __all__ = [
     "Progress",
     "Room",
     "RunRequest",
+    "afterwards",
+    "alert",
+    "baseline_word",
+    "canaries",
+    "check_channels",
+    "find_flaky",
     "finish",
     "gate",
     "headline",
+    "judged_today",
     "named",
+    "note_with_baseline",
+    "open_group",
     "open_room",
     "open_store",
     "preflight",
     "room_of",
     "run_request",
+    "run_selection",
     "run_suite",
+    "selection_forecast",
     "stopping_on_signals",
     "stored_summary",
+    "suite_folder",
     "suite_of",
     "sweep_forecast",
+    "told_afterwards",
     "work",
 ]
 
@@ -128,7 +147,17 @@ async def preflight(request: RunRequest) -> None:
     """
     with tempfile.TemporaryDirectory() as spool:
         # Nothing to take over lies in a folder of its own; the run itself looks for that.
-        alone = replace(request, store=spool, spool=spool, run_id=None, resume=None, reuse=None)
+        alone = replace(
+            request,
+            store=spool,
+            spool=spool,
+            run_id=None,
+            resume=None,
+            reuse=None,
+            rerun=None,
+            only=None,
+            baseline=None,
+        )
         room = await open_room(alone)
         await room.close()
     store = await asyncio.to_thread(open_store, request.store)
@@ -157,8 +186,13 @@ async def run_suite(suite: str | Path | Suite, *, store: str | Path | Store, **o
     clock: Clock | None = options.pop("clock", None)
     values = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
     request = RunRequest.make(path, {"store": uri, **_texts(values)})
-    finished = await at_home(run_request(request, suite=loaded, store=opened, clock=clock))
-    return finished.summary
+
+    async def whole() -> Summary:
+        finished = await run_request(request, suite=loaded, store=opened, clock=clock)
+        await afterwards(request, finished.summary.run_id, suite=loaded, store=opened, clock=clock)
+        return finished.summary
+
+    return await at_home(whole())
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,7 @@ from typing import Any
 
 from nightgate.adapters.batch import BatchSettings
 from nightgate.evaluators.registry import Registered
-from nightgate.plans import Plan, PlannedEvaluator
 from nightgate.ports import Store
-from nightgate.prices import FREE, PriceTable
 from nightgate.requests import RunRequest
 
 WINDOW = 10_000
@@ -25,53 +23,26 @@ READERS = 32
 """Stored trials that are read at a time."""
 
 
-def queue_up(hub: Any, store: Store) -> None:
+def queue_up(hub: Any, store: Store, owner: str | None = None) -> None:
     """Put the queues in front of the judges that ``hub`` builds from here on.
+
+    Args:
+        hub: Of the judges.
+        store: Where the state of jobs lies.
+        owner: The sweep whose parts share the queues; None: each run has its own.
 
     Raises:
         InputError: If the settings cannot be.
     """
     from nightgate.adapters.batch.queues import BatchQueues
 
-    hub.queues = BatchQueues(store, BatchSettings.from_environ())
+    hub.queues = BatchQueues(store, BatchSettings.from_environ(), owner)
 
 
 def widened(request: RunRequest, evaluators: Iterable[Registered]) -> RunRequest:
     """The request with room for all judgements that are to wait together."""
     threads = any(registered.facts.kind == "judge" and _is_sync(registered) for registered in evaluators)
     return replace(request, concurrency=READERS, judge_concurrency=WINDOW_OF_THREADS if threads else WINDOW)
-
-
-def with_batch_prices(forecast: dict[str, Any], plan: Plan, prices: PriceTable) -> dict[str, Any]:
-    """A sweep's forecast with what it would cost through the batch queues.
-
-    Args:
-        forecast: As ``sweeping.forecast`` gives it.
-        plan: The sweep's.
-        prices: The table.
-
-    Returns:
-        The same with ``usd_batch``, for the whole and for each evaluator: null where a price is unknown
-        or a judge has no queue.
-    """
-    rows = [
-        {**row, "usd_batch": _batch_usd(row["usd"], plan.evaluator(row["name"]), prices)}
-        for row in forecast["evaluators"]
-    ]
-    dollars = [row["usd_batch"] for row in rows]
-    return {**forecast, "evaluators": rows, "usd_batch": None if None in dollars else sum(dollars)}
-
-
-def _batch_usd(usd: float | None, planned: PlannedEvaluator, prices: PriceTable) -> float | None:
-    if planned.kind != "judge":
-        return usd
-    spec = planned.judge_model or ""
-    price = None if spec.startswith("scripted:") else prices.price(spec)
-    if usd is None or price is None:
-        return None
-    if price is FREE:
-        return 0.0
-    return None if price.batch_factor is None else usd * float(price.batch_factor)
 
 
 def _is_sync(registered: Registered) -> bool:

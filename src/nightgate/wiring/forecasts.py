@@ -7,7 +7,6 @@ taken from, then the history of calls. No recorder, no plan in the store, no cal
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 
 from nightgate.adapters.store import open_store
@@ -15,7 +14,7 @@ from nightgate.calls import Role
 from nightgate.cases import Case, Suite, load_suite
 from nightgate.errors import InputError, MissingError
 from nightgate.estimates import agent_calls, judge_call, user_calls
-from nightgate.histories import Task, expect
+from nightgate.histories import Prices, Task, expect
 from nightgate.plans import Plan
 from nightgate.ports import Clock, Store
 from nightgate.prices import Price
@@ -58,7 +57,7 @@ async def forecast(
     furniture = furnish(replace(request, allow_unpriced=True), loaded, store, None)
     try:
         plan = await draw_up(furniture, (clock or SystemClock()).now())
-        prices = _prices(furniture)
+        prices = _prices(furniture, plan)
     finally:
         await furniture.stack.aclose()
     return await asyncio.to_thread(
@@ -66,21 +65,28 @@ async def forecast(
     )
 
 
-def _prices(furniture: Furniture) -> dict[Role, Price | None]:
-    """List price of each role's model; roles without a model are left out."""
+def _prices(furniture: Furniture, plan: Plan) -> dict[str, Price | None]:
+    """List price of each role's model, and of each member of a panel; roles without a model are left out."""
     suite, hub = furniture.suite, furniture.hub
     specs = {
         Role.AGENT: suite.model,
         Role.JUDGE: suite.judge,
         Role.USER: suite.user if talks(suite) else None,
     }
-    return {role: hub.build(spec, role).wire.price for role, spec in specs.items() if spec is not None}
+    seats = {e.name: e.judge_model for e in plan.evaluators if e.panel is not None}
+    members = {
+        name: hub.build(spec, Role.JUDGE).wire.price for name, spec in seats.items() if spec is not None
+    }
+    roles: dict[str, Price | None] = {
+        role: hub.build(spec, role).wire.price for role, spec in specs.items() if spec is not None
+    }
+    return {**roles, **members}
 
 
 def _forecast(
     furniture: Furniture,
     plan: Plan,
-    prices: Mapping[Role, Price | None],
+    prices: Prices,
     against: str | None,
     *,
     refusing: bool,

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,23 +18,27 @@ from typing import Any
 from nightgate.calibration import may_block
 from nightgate.calls import Call, CallStart, Role
 from nightgate.cases import Suite
+from nightgate.cases.quarantines import faults as quarantine_faults
 from nightgate.conversations.personas import PROMPT_VERSION
 from nightgate.errors import InputError, UnpricedError
-from nightgate.evaluators import registry
 from nightgate.evaluators.registry import Registered
 from nightgate.imports import load_object
-from nightgate.plans import Plan
+from nightgate.panels import Jury
+from nightgate.plans import CANARY, Plan, utc_date
 from nightgate.ports import Store
 from nightgate.prices import Budget, PriceTable
 from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living
 from nightgate.requests import RunRequest
 from nightgate.runner import Done, size_executor
-from nightgate.steps import calibrating, planning, probing, reusing
+from nightgate.scores import Cell
+from nightgate.steps import bases, calibrating, planning, probing, reusing
 from nightgate.steps.collecting import collect
 from nightgate.steps.finishing import finish_run
 from nightgate.steps.listing import resolve
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.trials import Trial
+from nightgate.wiring.alerts import refuse_bad_channels
+from nightgate.wiring.judges import refuse_related, seat_judges
 
 LEAST_RETRIES = 200
 RETRIES_A_TRIAL = 4
@@ -74,10 +78,14 @@ class Furniture:
     hub: Any
     evaluators: dict[str, Registered]
     factory: Any
+    jury: Jury | None = None
+    """The panel that judges; None where one judge does."""
     source: Any = None
     """In a sweep: the run whose trials are judged."""
     judged: Any = None
     """In a sweep: evaluators with their plans, by planned name."""
+    shared: Any = None
+    """In a part of a sweep over several runs: what the parts share (``benches.Shared``)."""
     warnings: list[str] = field(default_factory=list)
     """What probably was not meant; for people, before the first call."""
     stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
@@ -98,6 +106,7 @@ def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | Non
     from nightgate.adapters.agents import StrandsFactory
 
     suite = planning.resolve(loaded, request)
+    refuse_bad_channels(suite, request)
     folders = (suite.path, Path.cwd())
     prices = PriceTable.load(Path(request.prices) if request.prices else None)
     budget = Budget(request.budget_nanousd(suite.budget_usd))
@@ -107,11 +116,12 @@ def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | Non
     hub.build(suite.model, Role.AGENT)
     if suite.user is not None and talks(suite):
         hub.build(suite.user, Role.USER)
-    judge = hub.judge(suite.judge) if suite.judge is not None else None
     live = stored.live if stored is not None else planning.with_live_evaluators(suite, request)
-    evaluators = registry.build(suite, planning.planned_names(suite, live=live), judge, folders)
+    evaluators, jury = seat_judges(suite, planning.planned_names(suite, live=live), hub, folders)
+    judges = suite.judges if any(r.facts.kind == "judge" for r in evaluators.values()) else ()
+    refuse_related(request, suite, suite.model, judges)
     if budget.cap_nanousd and not request.allow_unpriced:
-        _refuse_unpriced(suite, hub, needs_judge=any(r.facts.kind == "judge" for r in evaluators.values()))
+        _refuse_unpriced(suite, hub, judges)
     built = load_object(suite.agent, folders, what=f"{suite.file}: agent")
     furniture = Furniture(
         request=request,
@@ -124,6 +134,7 @@ def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | Non
         meter=meter,
         hub=hub,
         evaluators=evaluators,
+        jury=jury,
         factory=StrandsFactory(built, suite.agent),
     )
     furniture.stack.push_async_callback(hub.close)
@@ -131,14 +142,19 @@ def furnish(request: RunRequest, loaded: Suite, store: Store, stored: Plan | Non
 
 
 def models_of(
-    request: RunRequest, suite: Suite, budget: Budget, prices: PriceTable, relay: Relay
+    request: RunRequest,
+    suite: Suite,
+    budget: Budget,
+    prices: PriceTable,
+    journal: Callable[[CallStart | Call], None],
+    meter: Any = None,
 ) -> tuple[Any, Any]:
-    """The meter of a run and the hub that builds its models, none of them built yet."""
+    """The meter of a run, unless it shares one, and the hub that builds its models, none built yet."""
     from nightgate.adapters.hub import ModelHub
     from nightgate.adapters.metering import Meter
 
     caps = {Role.JUDGE: JUDGE_CALLS, Role.AGENT: AGENT_CALLS, Role.USER: USER_CALLS}
-    meter = Meter(budget=budget, journal=relay, call_caps=caps)
+    meter = meter or Meter(budget=budget, journal=journal, call_caps=caps)
     hub = ModelHub(
         meter,
         prices,
@@ -166,11 +182,13 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
         suite, furniture.factory, RefusingModel(), identity, sources, _users(suite)
     )
     furniture.warnings += probing.warnings(suite, tools, live=furniture.live)
+    furniture.warnings += quarantine_faults(suite.cases, utc_date(now))
     return planning.make_plan(
         suite,
         furniture.request,
         agents=agents,
         evaluators=furniture.evaluators,
+        jury=furniture.jury,
         price_table=furniture.prices.version,
         live=furniture.live,
         now=now,
@@ -183,11 +201,11 @@ def _advisory(furniture: Furniture) -> list[str]:
     """Judge evaluators that may not gate, where the suite lets only calibrated judges do so."""
     if furniture.suite.gate.judges != "calibrated":
         return []
-    judges = {
-        name: registered.facts.fingerprint
-        for name, registered in furniture.evaluators.items()
-        if registered.facts.kind == "judge"
+    facts = {
+        name: furniture.evaluators[name].facts
+        for name in planning.planned_names(furniture.suite, live=furniture.live)
     }
+    judges = {name: known.fingerprint for name, known in facts.items() if known.kind == "judge"}
     document = calibrating.kept(furniture.store, furniture.suite.suite)
     return sorted(set(judges) - may_block(document, judges))
 
@@ -211,11 +229,14 @@ async def start_anew(furniture: Furniture, fresh: Plan) -> tuple[Plan, Done]:
     store, request = furniture.store, furniture.request
     suite = furniture.suite.suite
     source = await asyncio.to_thread(resolve, store, request.reuse, suite) if request.reuse else None
-    plan = replace(fresh, parent=source)
+    asked = await asyncio.to_thread(resolve, store, request.baseline, suite) if request.baseline else None
+    chosen = await asyncio.to_thread(bases.choose, store, fresh, asked)
+    furniture.warnings += chosen.warnings
+    plan = chosen.freeze(replace(fresh, parent=source or fresh.parent))
     taken = [] if source is None else await asyncio.to_thread(_list, store, source, plan)
     await asyncio.to_thread(planning.store_plan, store, plan)
     recorder = await open_recorder(furniture, plan, epoch=1)
-    return plan, _take_over(taken, recorder)
+    return plan, _take_over(taken, recorder, plan.panel_members)
 
 
 async def go_on(furniture: Furniture, fresh: Plan, stored: Plan, *, joining: bool) -> tuple[Plan, Done]:
@@ -246,6 +267,7 @@ async def go_on(furniture: Furniture, fresh: Plan, stored: Plan, *, joining: boo
     done = Done(
         trials={key: reader(*key) for key in found.trials},
         cells=frozenset(found.cells),
+        cell=found.cell,
         plays=dict(found.plays),
     )
     return stored, done
@@ -264,16 +286,24 @@ def _list(store: Store, source: str, plan: Plan) -> list[reusing.Taken]:
     return list(reusing.take(store, source, plan))
 
 
-def _take_over(taken: list[reusing.Taken], recorder: Recorder) -> Done:
-    """Record the trials that another run paid for; they are this run's from here on."""
+def _take_over(taken: list[reusing.Taken], recorder: Recorder, members: frozenset[str]) -> Done:
+    """Record the trials that another run paid for; they are this run's from here on.
+
+    Args:
+        taken: What holds of the other run.
+        recorder: Of this one.
+        members: Columns of a panel's members: their findings are kept at hand for its verdict.
+    """
     trials: dict[tuple[str, int], Callable[[], Trial]] = {}
     cells: set[tuple[str, int, str]] = set()
+    votes: dict[tuple[str, int, str], Cell] = {}
     for one in taken:
         recorder.write(one.trial, *one.cells)
         key = (one.trial.key.case_id, one.trial.key.trial)
         trials[key] = _held(one.trial)
         cells.update((*key, cell.score.evaluator) for cell in one.cells)
-    return Done(trials=trials, cells=frozenset(cells))
+        votes |= {(*key, c.score.evaluator): c for c in one.cells if c.score.evaluator in members}
+    return Done(trials=trials, cells=frozenset(cells), cell=lambda *key: votes.get(key))
 
 
 def _held(trial: Trial) -> Callable[[], Trial]:
@@ -292,6 +322,9 @@ def stored_plan(store: Store, request: RunRequest, suite: Suite) -> Plan | None:
     if plan.suite != suite.suite:
         msg = f"--resume {request.resume}: run {plan.run_id} is of suite {plan.suite!r}, not {suite.suite!r}"
         raise InputError(msg)
+    if plan.run_kind == CANARY:
+        msg = f"run {plan.run_id} holds the canaries of {plan.source}: `nightgate canary {plan.source}`"
+        raise InputError(msg)
     if manifest_of(store, plan) is not None:
         finish_run(store, plan.run_id)  # its summary may be older than its commit
         msg = f"run {plan.run_id} is complete: there is nothing to resume"
@@ -304,10 +337,10 @@ def talks(suite: Suite) -> bool:
     return any(case.persona is not None for case in suite.cases)
 
 
-def _refuse_unpriced(suite: Suite, hub: Any, *, needs_judge: bool) -> None:
+def _refuse_unpriced(suite: Suite, hub: Any, judges: Collection[str]) -> None:
     """A cap over a model whose price is unknown could never bind."""
     roles = [(suite.model, Role.AGENT)]
-    roles += [(suite.judge, Role.JUDGE)] if needs_judge and suite.judge else []
+    roles += [(judge, Role.JUDGE) for judge in judges]
     roles += [(suite.user, Role.USER)] if suite.user is not None and talks(suite) else []
     for spec, role in roles:
         if not hub.priced(spec, role):

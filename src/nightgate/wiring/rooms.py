@@ -28,7 +28,7 @@ from nightgate.rows.memory import use_system_memory
 from nightgate.runner import Done, Receipt, Stop, Workshop, run_shard
 from nightgate.scores import Cell
 from nightgate.shards import Shard, cut
-from nightgate.steps import planning, sweeping
+from nightgate.steps import planning, rerunning, sweeping
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.trials import Trial
 from nightgate.wiring.furnishing import Furniture, draw_up, furnish, go_on, start_anew, stored_plan
@@ -37,6 +37,8 @@ from nightgate.wiring.sweeps import draw_up_sweep, furnish_sweep, go_on_with_swe
 SHARD_TRIALS = 250
 """Trials of one shard: a Prefect task run costs what several trials cost."""
 MOST_SHARDS = 64
+_MOST_WAITING = 500
+"""Trials that wait for judges without a judgement in flight: each is held in memory."""
 
 
 class SystemClock:
@@ -84,7 +86,10 @@ class Room:
         """Stage what is left, close clients. Safe to call twice."""
         _ROOMS.pop(self.plan.run_id, None)
         # Whatever is still in flight is written down before the journal closes.
-        await self.furniture.meter.abandon()
+        shared = self.furniture.shared
+        await self.furniture.meter.abandon(None if shared is None else self.plan.run_id)
+        if shared is not None:
+            shared.routes.end(self.plan.run_id)
         await self.furniture.stack.aclose()
 
     async def finish(self) -> Finished:
@@ -146,19 +151,27 @@ async def open_room(
     if stored is not None:
         request = (sweeping.taken_up if stored.is_sweep else planning.resumed)(stored, request)
     sweeps = request.sweep is not None
+    again = await asyncio.to_thread(_reachable, rerunning.chosen, store, request, loaded.suite, stored)
+    if again is not None:
+        loaded, request = again.suite(loaded), again.request(request)
     if sweeps:
         source = await asyncio.to_thread(_reachable, swept, store, request, loaded)
         furniture = furnish_sweep(request, loaded, store, source)
     else:
-        furniture = furnish(request, loaded, store, stored)
+        furniture = furnish(request, loaded, store, stored if again is None else again.parent)
     now = (clock or SystemClock()).now()
-    plan, done = await _planned(furniture, stored, now, sweeps=sweeps, joining=joining)
+    plan, done = await _planned(furniture, stored, now, sweeps=sweeps, joining=joining, again=again)
     furniture.stack.enter_context(settled_heap())
     progress.on_plan(plan)
     for warning in furniture.warnings:
         progress.on_warning(warning)
-    if furniture.hub.queues is not None:
+    if furniture.hub.queues is not None and furniture.shared is None:
         furniture.hub.queues.told = progress.on_warning
+    return opened(furniture, plan, done, progress, began)
+
+
+def opened(furniture: Furniture, plan: Plan, done: Done, progress: Progress, began: float) -> Room:
+    """The room of a run whose plan is stored and whose recorder is open."""
     count = min(MOST_SHARDS, -(-plan.trial_count // SHARD_TRIALS))
     room = Room(
         plan=plan,
@@ -173,12 +186,19 @@ async def open_room(
 
 
 async def _planned(
-    furniture: Furniture, stored: Plan | None, now: datetime, *, sweeps: bool, joining: bool
+    furniture: Furniture,
+    stored: Plan | None,
+    now: datetime,
+    *,
+    sweeps: bool,
+    joining: bool,
+    again: rerunning.Chosen | None,
 ) -> tuple[Plan, Done]:
     """Plan the run or take up the stored one, and record from here on; on failure all is closed again."""
     begin, take_up = (start_sweep, go_on_with_sweep) if sweeps else (start_anew, go_on)
     try:
         fresh = draw_up_sweep(furniture, now) if sweeps else await draw_up(furniture, now)
+        fresh = fresh if again is None else again.shaped(fresh)
         if stored is None:
             return await begin(furniture, fresh)
         return await take_up(furniture, fresh, stored, joining=joining)
@@ -223,13 +243,22 @@ def _workshop(furniture: Furniture, plan: Plan, progress: Progress) -> Workshop:
         evaluators=furniture.evaluators,
         recorder=furniture.relay.recorder,
         slots=asyncio.Semaphore(request.concurrency),
-        judge_slots=asyncio.Semaphore(request.judge_concurrency),
+        judge_slots=asyncio.Semaphore(request.judge_concurrency)
+        if furniture.shared is None
+        else furniture.shared.judge_slots,
+        backlog=asyncio.Semaphore(_backlog(plan, request.judge_concurrency)),
         concurrency=request.concurrency,
         judge_concurrency=request.judge_concurrency,
         curtailment=Curtailment(plan) if plan.curtail else None,
         on_trial=progress.on_trial,
         on_cell=progress.on_cell,
     )
+
+
+def _backlog(plan: Plan, window: int) -> int:
+    """Finished trials that may wait for judges: those whose judgements fill the window, and a few more."""
+    columns = max((len(case.evaluators) for case in plan.cases), default=1)
+    return -(-window // max(1, columns)) + min(7 * window, _MOST_WAITING)
 
 
 def room_here(run_id: str) -> Room | None:
@@ -266,13 +295,23 @@ async def work(room: Room, index: int) -> Receipt:
 def stopping_on_signals(run_id: str) -> Iterator[None]:
     """Ctrl-C and SIGTERM stop the run in order: what is finished stays, the rest is marked."""
     room = _ROOMS.get(run_id)
-    if room is None or threading.current_thread() is not threading.main_thread():
+    if room is None:
+        yield
+        return
+    with on_signals(room.stop):
+        yield
+
+
+@contextlib.contextmanager
+def on_signals(stop: Callable[[str], None]) -> Iterator[None]:
+    """Call ``stop("cancelled")`` on Ctrl-C and SIGTERM while the block runs, in the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     loop = asyncio.get_running_loop()
     previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in previous:
-        loop.add_signal_handler(number, room.stop, "cancelled")
+        loop.add_signal_handler(number, stop, "cancelled")
     try:
         yield
     finally:

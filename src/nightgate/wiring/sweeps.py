@@ -1,7 +1,7 @@
 """A judge sweep's room: judges and stored trials instead of an agent.
 
-Owns which judge and evaluator become which planned column of a sweep. Everything else of its life is
-that of any run: one recorder, one budget, one ledger.
+Owns how the sweep of one run is furnished, begun and taken up. Everything else of its life is that of
+any run: one recorder, one budget, one ledger.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from typing import Any
 
 from nightgate.adapters.batch.records import awaits_batch
 from nightgate.adapters.store import open_store
-from nightgate.calls import Role
-from nightgate.cases import Suite, load_suite, select
+from nightgate.cases import Suite, load_suite
 from nightgate.cases.kinship import kinship
-from nightgate.errors import InputError, UnpricedError
-from nightgate.evaluators import registry
-from nightgate.evaluators.registry import Registered
-from nightgate.plans import Plan, PlannedEvaluator
+from nightgate.errors import InputError
+from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.prices import Budget, PriceTable
 from nightgate.recorder import bring_up, next_epoch, refuse_living
 from nightgate.requests import RunRequest, default_store
-from nightgate.runner import Done, size_executor
+from nightgate.runner import Done
+from nightgate.scores import Cell
 from nightgate.steps import planning, sweepcosts, sweeping
-from nightgate.steps.collecting import collect
+from nightgate.steps.choosing import Source, choose, found_before
+from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.listing import resolve
-from nightgate.steps.reading import load_plan
-from nightgate.steps.sweeping import Source
+from nightgate.steps.selections import Picked, picked
 from nightgate.steps.trials import StoredTrials
 from nightgate.trials import Trial
-from nightgate.wiring.batches import queue_up, widened, with_batch_prices
-from nightgate.wiring.furnishing import Furniture, Relay, models_of, open_recorder
+from nightgate.wiring.alerts import refuse_bad_channels
+from nightgate.wiring.benches import build_bench, judges_asked, shared_by
+from nightgate.wiring.furnishing import Furniture, Relay, open_recorder
+from nightgate.wiring.judges import refuse_related
 
-Judged = dict[str, tuple[Registered, PlannedEvaluator]]
+CellKey = tuple[str, int, str]
+"""Case id, trial, planned evaluator."""
 
 
 def swept(store: Store, request: RunRequest, suite: Suite) -> Source:
@@ -54,78 +55,41 @@ def swept(store: Store, request: RunRequest, suite: Suite) -> Source:
 
 
 def furnish_sweep(request: RunRequest, loaded: Suite, store: Store, source: Source) -> Furniture:
-    """Build the judges of a sweep.
+    """Build the judges of a sweep; those of a part of a larger one are there already.
 
     Raises:
         InputError: If something cannot be built or must not run; nothing is spent.
     """
-    suite = select(
-        loaded, case_globs=request.case, tags=request.tag, layers=request.layer, stages=request.stage
-    )
-    if not request.evaluators:
-        known = ", ".join(planning.planned_names(suite, live=True))
-        msg = f"a sweep needs --evaluator; suite {suite.suite!r} plans {known}"
-        raise InputError(msg)
-    names = sweeping.wanted_evaluators(suite, request.evaluators)
-    prices = PriceTable.load(Path(request.prices) if request.prices else None)
-    budget, relay = Budget(request.budget_nanousd(None)), Relay()
-    size_executor(2 * (request.concurrency + request.judge_concurrency) + 8)
-    meter, hub = models_of(request, suite, budget, prices, relay)
-    if request.batch:
-        queue_up(hub, store)
-    judged = _judged(request, suite, names, hub)
-    if request.batch:
-        request = widened(request, (registered for registered, _ in judged.values()))
-        size_executor(2 * (request.concurrency + request.judge_concurrency) + 8)
-    if budget.cap_nanousd and not request.allow_unpriced:
-        _refuse_unpriced(judged, hub)
+    whole = shared_by(request)
+    refuse_bad_channels(loaded, request)
+    if whole is None:
+        relay = Relay()
+        prices = PriceTable.load(Path(request.prices) if request.prices else None)
+        bench = build_bench(request, loaded, store, prices, Budget(request.budget_nanousd(None)), relay)
+    else:
+        assert request.run_id is not None, "a part of a sweep has its id before it is planned"
+        relay, bench = whole.routes.lead(request.run_id), whole.bench(loaded, request)
+    refuse_related(request, bench.suite, source.plan.model, judges_asked(bench.judged))
+    room = bench.request
     furniture = Furniture(
-        request=request,
-        suite=suite,
+        request=replace(request, concurrency=room.concurrency, judge_concurrency=room.judge_concurrency),
+        suite=bench.suite,
         store=store,
         live=True,
-        prices=prices,
-        budget=budget,
+        prices=bench.prices,
+        budget=bench.budget,
         relay=relay,
-        meter=meter,
-        hub=hub,
-        evaluators={name: registered for name, (registered, _) in judged.items()},
+        meter=bench.meter,
+        hub=bench.hub,
+        evaluators={name: registered for name, (registered, _) in bench.judged.items()},
         factory=None,
         source=source,
-        judged=judged,
+        judged=bench.judged,
+        shared=whole,
     )
-    furniture.stack.push_async_callback(hub.close)
+    if whole is None:
+        furniture.stack.push_async_callback(bench.hub.close)
     return furniture
-
-
-def _judged(request: RunRequest, suite: Suite, names: tuple[str, ...], hub: object) -> Judged:
-    """Every planned column: evaluator x judge x repeat; code evaluators once, they need no judge."""
-    specs = request.judges or ((suite.judge,) if suite.judge else ())
-    folders = (suite.path, Path.cwd())
-    found: Judged = {}
-    for spec in specs or (None,):
-        judge = hub.judge(spec) if spec is not None else None  # type: ignore[attr-defined]
-        for name, registered in registry.build(suite, names, judge, folders).items():
-            is_judge = registered.facts.kind == "judge"
-            repeats = request.repeat if is_judge else 1
-            for repeat in range(repeats):
-                shown = judge.spec if judge is not None and is_judge else ""
-                planned_name = sweeping.label(
-                    name, shown, repeat, judges=len(specs) if is_judge else 1, repeats=repeats
-                )
-                planned = sweeping.planned_evaluator(suite, name, registered, shown, repeat, planned_name)
-                found.setdefault(planned_name, (registered, planned))
-    return found
-
-
-def _refuse_unpriced(judged: Judged, hub: object) -> None:
-    for _, planned in judged.values():
-        if planned.judge_model and not hub.priced(planned.judge_model, Role.JUDGE):  # type: ignore[attr-defined]
-            msg = (
-                f"the price of judge {planned.judge_model!r} is unknown, no budget can hold: add it with "
-                "--prices FILE, drop the budget, or pass --allow-unpriced"
-            )
-            raise UnpricedError(msg)
 
 
 def draw_up_sweep(furniture: Furniture, now: datetime) -> Plan:
@@ -134,17 +98,17 @@ def draw_up_sweep(furniture: Furniture, now: datetime) -> Plan:
     Raises:
         InputError: If there is no trial to judge.
     """
-    chosen = sweeping.choose(furniture.suite, furniture.source)
+    request, source = furniture.request, furniture.source
+    evaluators = request.of or dict.fromkeys(planned.evaluator for _, planned in furniture.judged.values())
+    found = found_before(furniture.store, source, request.status, evaluators)
+    chosen = choose(furniture.suite, source, found)
     furniture.warnings += sweeping.named(chosen.left_out)
-    judges = dict.fromkeys(
-        planned.judge_model for _, planned in furniture.judged.values() if planned.judge_model
-    )
-    related = (kinship(furniture.source.plan.model, judge) for judge in judges)
+    related = (kinship(source.plan.model, judge) for judge in judges_asked(furniture.judged))
     furniture.warnings += [f"{found}. Pin another judge, or calibrate this one" for found in related if found]
     return sweeping.sweep_plan(
         furniture.suite,
-        furniture.request,
-        furniture.source,
+        request,
+        source,
         chosen,
         furniture.judged,
         price_table=furniture.prices.version,
@@ -156,10 +120,8 @@ async def start_sweep(furniture: Furniture, plan: Plan) -> tuple[Plan, Done]:
     """Freeze the plan, open the recorder, take over what was paid for before."""
     known = await asyncio.to_thread(sweeping.known_findings, furniture.store, plan, furniture.source)
     await asyncio.to_thread(planning.store_plan, furniture.store, plan)
-    recorder = await open_recorder(furniture, plan, epoch=1)
-    for cell in known:
-        recorder.write(cell)
-    return plan, _done(furniture, plan, {(c.case_id, c.trial, c.score.evaluator) for c in known})
+    await open_recorder(furniture, plan, epoch=1)
+    return plan, _begun(furniture, plan, known, Collected())
 
 
 async def go_on_with_sweep(
@@ -176,11 +138,33 @@ async def go_on_with_sweep(
         refuse_living(stored.run_id, request.spool_folder)
     await asyncio.to_thread(bring_up, store, stored.run_id, request.spool_folder)
     found = await asyncio.to_thread(collect, store, stored.run_id, sweep=True)
-    calls = await asyncio.to_thread(found.calls)
-    furniture.meter.recall(call for call in calls if not awaits_batch(call))
+    if furniture.shared is None:  # parts of a larger sweep share a cap: it was told before the first began
+        calls = await asyncio.to_thread(found.calls)
+        furniture.meter.recall(call for call in calls if not awaits_batch(call))
     epoch = await asyncio.to_thread(next_epoch, store, stored.run_id)
+    # Whoever planned it may have died before it took over what was paid for before.
+    known = await asyncio.to_thread(sweeping.known_findings, store, stored, furniture.source)
     await open_recorder(furniture, stored, epoch=epoch)
-    return stored, _done(furniture, stored, set(found.cells))
+    return stored, _begun(furniture, stored, known, found)
+
+
+def _begun(furniture: Furniture, plan: Plan, known: list[Cell], found: Collected) -> Done:
+    """Record the findings that hold and are not there yet; they are this sweep's from here on."""
+    recorder = furniture.relay.recorder
+    assert recorder is not None
+    seats = {name for planned in plan.evaluators for name in planned.members}
+    votes: dict[CellKey, Cell] = {}
+    cells: set[CellKey] = set(found.cells)
+    for cell in known:
+        key = (cell.case_id, cell.trial, cell.score.evaluator)
+        if key not in found.cells:
+            recorder.write(cell)
+        if key not in found.cells and cell.score.evaluator in seats:
+            votes[key] = cell
+        cells.add(key)
+    done = _done(furniture, plan, cells)
+    # What a panel's verdict is made of; where none judges, nothing of what was staged is held on to.
+    return replace(done, cell=lambda *key: votes.get(key) or found.cell(*key)) if seats else done
 
 
 async def sweep_forecast(request: RunRequest) -> dict[str, Any]:
@@ -197,11 +181,16 @@ async def sweep_forecast(request: RunRequest) -> dict[str, Any]:
         plan = draw_up_sweep(furniture, datetime.now(UTC))
         known = await asyncio.to_thread(sweeping.known_findings, store, plan, source)
         spent = await asyncio.to_thread(sweepcosts.spent_on_judging, store, source)
-    forecast = sweepcosts.forecast(plan, suite, known, furniture.prices, spent)
-    return with_batch_prices(forecast, plan, furniture.prices)
+    return sweepcosts.forecast(plan, suite, known, furniture.prices, spent)
 
 
 def suite_of(store_uri: str | None, run: str, given: str | None) -> str:
+    """The suite's folder of the run that somebody means; arguments and errors as ``suite_folder``'s."""
+    (found,) = picked(open_store(store_uri or default_store()), (run,))
+    return suite_folder(found, given)
+
+
+def suite_folder(run: Picked, given: str | None) -> str:
     """The suite's folder of a stored run: the one given, else where it lay when the run was planned.
 
     Raises:
@@ -209,18 +198,16 @@ def suite_of(store_uri: str | None, run: str, given: str | None) -> str:
     """
     if given is not None:
         return given
-    store = open_store(store_uri or default_store())
-    plan = load_plan(store, resolve(store, run))
-    if plan.suite_path is None or not (Path(plan.suite_path) / "suite.yaml").is_file():
+    if run.suite_path is None or not (Path(run.suite_path) / "suite.yaml").is_file():
         msg = (
-            f"run {plan.run_id}: the suite {plan.suite!r} is not at {plan.suite_path!r} here: "
+            f"run {run.run_id}: the suite {run.suite!r} is not at {run.suite_path!r} here: "
             "name its folder with --suite PATH"
         )
         raise InputError(msg)
-    return plan.suite_path
+    return run.suite_path
 
 
-def _done(furniture: Furniture, plan: Plan, cells: set[tuple[str, int, str]]) -> Done:
+def _done(furniture: Furniture, plan: Plan, cells: set[CellKey]) -> Done:
     """All trials are there; they are read when a judge is free."""
     trials: StoredTrials = furniture.source.trials
 

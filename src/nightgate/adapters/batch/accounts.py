@@ -8,48 +8,28 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import TypedDict
 
 from nightgate.adapters.batch.records import Events, Lost, Record
 from nightgate.adapters.meter import Meter, Wire
 from nightgate.adapters.replies import Reply
 from nightgate.calls import CallStart, Outcome
 from nightgate.errors import BudgetError, ModelCallError
-from nightgate.prices import FREE, Price, cost_nanousd, estimate_call_nanousd
-from nightgate.prices.costs import LongContext
+from nightgate.prices import (
+    FREE,
+    Price,
+    cost_nanousd,
+    estimate_call_nanousd,
+    list_and_batch_nanousd,
+)
 from nightgate.trials import Usage
 
 _OUTPUT_TOKENS = 1024
 """Guess of an answer's length until one was seen."""
 
 
-class _Rates(TypedDict):
-    input: Decimal
-    output: Decimal
-    cache_read: Decimal
-    cache_write: Decimal
-
-
 def batch_price(price: Price | None) -> Price | None:
     """What a record costs, of the list price: None stays unknown, and nothing stays nothing."""
-    if price is None or price is FREE or price.batch_factor is None:
-        return price
-    long = price.long
-    return Price(
-        **_scaled(price, price.batch_factor),
-        long=None if long is None else LongContext(above=long.above, **_scaled(long, price.batch_factor)),
-        source=price.batch_source,
-    )
-
-
-def _scaled(rates: Price | LongContext, factor: Decimal) -> _Rates:
-    return {
-        "input": rates.input * factor,
-        "output": rates.output * factor,
-        "cache_read": rates.cache_read * factor,
-        "cache_write": rates.cache_write * factor,
-    }
+    return price if price is None or price.batch is None else price.batch
 
 
 class Accounts:
@@ -105,7 +85,7 @@ class Accounts:
             read = usage.input + usage.cache_read + usage.cache_write
             self._longest = max(self._longest, usage.output)
             self._underrated = max(self._underrated, read / max(1, record.input_tokens))
-        self._close(record, Outcome.OK, None, usage, self._cost(usage), reply.stop_reason)
+        self._close(record, Outcome.OK, None, usage, self._cost(usage), reply)
         scope = record.scope
         fatal = scope.fatal
         stands = isinstance(fatal, BudgetError) or (
@@ -133,15 +113,18 @@ class Accounts:
         error: str | None,
         usage: Usage | None,
         cost: int | None,
-        stop_reason: str | None,
+        reply: Reply | None,
     ) -> None:
         scope = record.scope
         call = self._start(record).ended(
             outcome,
             error=error,
-            stop_reason=stop_reason,
+            stop_reason=None if reply is None else reply.stop_reason,
+            system_fingerprint=None if reply is None else reply.system_fingerprint,
             usage=usage,
             cost_nanousd=cost,
+            list_nanousd=list_and_batch_nanousd(usage, self._wire.price)[0],
+            batch_nanousd=cost,
             wait_ms=round((time.monotonic() - record.since) * 1000, 3),
             late=scope.closed,
             ended_at=datetime.now(UTC),

@@ -41,6 +41,7 @@ class Engine:
         spec: Of the model.
         settings: Sizes and patience.
         told: Takes a line for people when a job is submitted or over.
+        owner: Under whose id jobs are kept; None: that of the run whose judgements wait.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class Engine:
         spec: str,
         settings: BatchSettings,
         told: Callable[[str], None] = lambda _: None,
+        owner: str | None = None,
     ) -> None:
         self._service, self._accounts, self._store = service, accounts, store
         self._spec, self._settings, self._told = spec, settings, told
         self._limits = limits_of(service.limits, settings)
+        self._owner = owner
         self._book: JobBook | None = None
         self._loading = asyncio.Lock()
         self._job_of: dict[str, Job] = {}
@@ -77,7 +80,7 @@ class Engine:
             ModelCallError: If it was lost, and the settings do not send it live.
             BudgetError: If it could pass the cap.
         """
-        await self._load(record.scope.run_id)
+        await self._load(self._owner or record.scope.run_id)
         job = self._job_of.get(record.id)
         (self._waiting if job is None else job.waiting)[record.id] = record
         self._last = time.monotonic()

@@ -20,6 +20,7 @@ from nightgate.adapters.batch.records import Events, Record, record_id
 from nightgate.adapters.batch.service import BatchService
 from nightgate.adapters.meter import Meter, request_tokens
 from nightgate.adapters.metering import MeteredModel, Wire, waiting
+from nightgate.adapters.typed import as_asked
 from nightgate.calls import Outcome, Role, Scope, current_scope
 from nightgate.errors import ModelCallError
 
@@ -103,7 +104,7 @@ class BatchModel(Model):
             async for event in self.live.stream(messages, tool_specs, system_prompt, **kwargs):
                 yield event
         else:
-            for event in events:
+            for event in as_asked(events, tool_specs, messages):
                 yield event
 
     async def _queued(

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from nightgate.adapters.batch.records import Events, Found, Lost, Record
 from nightgate.adapters.batch.service import Limits, Rendered, Standing
+from nightgate.adapters.replies import SYSTEM_FINGERPRINT, with_fingerprint
 from nightgate.calls import Outcome
 
 _CHAT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
@@ -150,9 +151,10 @@ class OpenAIBatches:
         for call in message.get("tool_calls") or ():
             function = call["function"]
             parts.append(("tool", _tool(call["id"], function["name"], function["arguments"])))
-        return self._chunks(
+        events = self._chunks(
             self._model.format_chunk, parts, choices[0].get("finish_reason"), body.get("usage")
         )
+        return [with_fingerprint(event, body.get(SYSTEM_FINGERPRINT)) for event in events]
 
     def _of_response(self, body: Mapping[str, Any]) -> Events:
         if not isinstance(body.get("output"), list) or body.get("status") == "failed":

@@ -29,10 +29,11 @@ class BatchQueues:
     Args:
         store: Where the state of jobs lies.
         settings: Sizes and patience.
+        owner: Under which run's id the jobs are kept; None: under that of the judgements themselves.
     """
 
-    def __init__(self, store: Store, settings: BatchSettings) -> None:
-        self._store, self._settings = store, settings
+    def __init__(self, store: Store, settings: BatchSettings, owner: str | None = None) -> None:
+        self._store, self._settings, self._owner = store, settings, owner
         self.told: Callable[[str], None] = lambda _: None
         """Takes lines for people who wait: which jobs there are, and how they ended."""
         self._engines: dict[str, Engine] = {}
@@ -62,7 +63,7 @@ class BatchQueues:
             raise InputError(msg)
         service = self._service(spec, live, text)
         accounts = Accounts(meter, live.wire)
-        engine = Engine(service, accounts, self._store, text, self._settings, self._tell)
+        engine = Engine(service, accounts, self._store, text, self._settings, self._tell, self._owner)
         self._engines[text] = engine
         model = self._models[text] = BatchModel(live, service, engine, meter)
         return model

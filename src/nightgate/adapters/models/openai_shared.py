@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +20,7 @@ from strands.models.openai import OpenAIModel
 from strands.models.openai_responses import OpenAIResponsesModel
 
 from nightgate.adapters.failures import StreamCutError
+from nightgate.adapters.replies import SYSTEM_FINGERPRINT, with_fingerprint
 
 C = TypeVar("C")
 
@@ -49,6 +51,42 @@ class _PerLoop(Generic[C]):
         return self._built.pop(asyncio.get_running_loop(), None)
 
 
+class _Ear:
+    """What one call hears of its provider's set-up."""
+
+    heard: str | None = None
+
+    def hear(self, answer: Any) -> None:
+        """Note the fingerprint of a chunk or of a whole answer; not every chunk has it."""
+        self.heard = getattr(answer, SYSTEM_FINGERPRINT, None) or self.heard
+
+
+class _Overheard:
+    """The part of a client by which the SDK's model streams, with its answers listened to.
+
+    Args:
+        client: The real one.
+        ear: Of the call.
+    """
+
+    def __init__(self, client: Any, ear: _Ear) -> None:
+        self._client, self._ear = client, ear
+        self.chat = self.completions = self
+
+    async def create(self, **request: Any) -> Any:
+        """As the client's ``chat.completions.create``."""
+        answer = await self._client.chat.completions.create(**request)
+        if not request.get("stream"):
+            self._ear.hear(answer)
+            return answer
+        return self._chunks(answer)
+
+    async def _chunks(self, answer: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for chunk in answer:
+            self._ear.hear(chunk)
+            yield chunk
+
+
 class SharedOpenAIModel(OpenAIModel):
     """Chat Completions over a shared client.
 
@@ -59,13 +97,22 @@ class SharedOpenAIModel(OpenAIModel):
 
     def __init__(self, client_args: dict[str, Any], **config: Any) -> None:
         super().__init__(client_args=client_args, **config)
+        self._ear: _Ear | None = None
         self._clients = _PerLoop(
             lambda: openai.AsyncOpenAI(http_client=_http_client(client_args), **client_args)
         )
 
     @contextlib.asynccontextmanager
     async def _get_client(self) -> AsyncIterator[Any]:
-        yield self._clients.get()
+        yield self._clients.get() if self._ear is None else _Overheard(self._clients.get(), self._ear)
+
+    async def stream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+        """As the SDK's, with the provider's system fingerprint on the stop event: the SDK drops it."""
+        call = copy.copy(self)  # the SDK's method asks its own object for a client: each call has its ear
+        call._ear = _Ear()  # noqa: SLF001 - of the same class
+        async with contextlib.aclosing(super(SharedOpenAIModel, call).stream(*args, **kwargs)) as events:
+            async for event in events:
+                yield with_fingerprint(event, call._ear.heard)  # noqa: SLF001 - of the same class
 
     def format_chunk(self, event: dict[str, Any], **kwargs: Any) -> Any:
         """Refuse the stop that the SDK makes up: ``end_turn`` is no finish reason of the API."""

@@ -191,5 +191,6 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "top_p": (lambda v: _is_number(v) and 0 <= v <= 1, "a number from 0 to 1"),
     "max_tokens": (_is_count, "a whole number from 1 up (or null for the provider's own)"),
+    "cache_ttl": (lambda v: v in ("5m", "1h"), "5m or 1h, the time that the cache keeps a prompt"),
     "timeout_s": (lambda v: _is_number(v) and v > 0, "a number of seconds above 0"),
 }

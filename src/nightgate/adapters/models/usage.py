@@ -12,6 +12,10 @@ from typing import Any, Literal
 from nightgate.adapters.models.specs import ModelSpec
 from nightgate.trials import Usage
 
+CACHE_DETAILS = "cacheDetails"
+"""Key of the usage under which Bedrock tells how long written tokens are kept."""
+_HOUR = "1h"
+
 UsageKind = Literal["inside", "beside"]
 """Cached tokens are ``inside`` the reported input, or ``beside`` it."""
 
@@ -35,23 +39,47 @@ def usage_kind(spec: ModelSpec, model: object = None) -> UsageKind:
     return "beside"
 
 
-def normalise_usage(raw: Mapping[str, Any], kind: UsageKind) -> Usage:
+def normalise_usage(raw: Mapping[str, Any], kind: UsageKind, ttl: str | None = None) -> Usage:
     """Four counts without overlap from the ``usage`` of Strands' metadata event.
 
+    How long written tokens are kept is the provider's word, ``cacheDetails``. Where it tells the sum
+    alone, they are taken to be kept for the time that the spec asks for, and for five minutes where it
+    asks for none.
+
     Args:
-        raw: ``inputTokens``, ``outputTokens``, ``cacheReadInputTokens``, ``cacheWriteInputTokens``;
-            missing ones and those that are no count are 0.
+        raw: ``inputTokens``, ``outputTokens``, ``cacheReadInputTokens``, ``cacheWriteInputTokens`` and
+            ``cacheDetails`` (a list of ``ttl`` and ``inputTokens``); missing ones and those that are no
+            count are 0.
         kind: Where cached tokens are.
+        ttl: The spec's ``cache_ttl``.
 
     >>> normalise_usage({"inputTokens": 10, "outputTokens": 20, "cacheReadInputTokens": 5}, "inside")
-    Usage(input=5, output=20, cache_read=5, cache_write=0)
+    Usage(input=5, output=20, cache_read=5, cache_write=0, cache_write_1h=0)
     """
     fresh, read, write = (
         _count(raw.get(name)) for name in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     )
+    told = _by_ttl(raw.get(CACHE_DETAILS))
+    write = max(write, sum(told.values()))
     if kind == "inside":
         fresh = max(0, fresh - read - write)
-    return Usage(input=fresh, output=_count(raw.get("outputTokens")), cache_read=read, cache_write=write)
+    return Usage(
+        input=fresh,
+        output=_count(raw.get("outputTokens")),
+        cache_read=read,
+        cache_write=write,
+        cache_write_1h=told.get(_HOUR, 0) if told else write if ttl == _HOUR else 0,
+    )
+
+
+def _by_ttl(details: Any) -> dict[str, int]:
+    """Written tokens by the time that they are kept; empty where the provider does not say."""
+    found: dict[str, int] = {}
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, Mapping) and _count(detail.get("inputTokens")):
+            ttl = str(detail.get("ttl"))
+            found[ttl] = found.get(ttl, 0) + _count(detail["inputTokens"])
+    return found
 
 
 def _count(value: Any) -> int:

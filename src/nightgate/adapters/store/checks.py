@@ -43,6 +43,12 @@ def checked_prefix(prefix: str) -> str:
     return prefix
 
 
+def swap_conflict(uri: str, key: str) -> ConflictError:
+    """What a swap raises when the key no longer holds what was read before."""
+    msg = f"{uri}: {key} was changed by another process meanwhile; read it again and decide anew"
+    return ConflictError(msg)
+
+
 def settle_conflict(uri: str, key: str, wanted: bytes, found: bytes) -> None:
     """A create-only key exists: the own content is success.
 

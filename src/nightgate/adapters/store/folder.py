@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from io import BufferedWriter
 from pathlib import Path
 
-from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict
+from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict, swap_conflict
 from nightgate.errors import MissingError, StoreError
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
@@ -58,6 +58,20 @@ class FolderStore:
         """
         path = self._path(key)
         with self._said(key), self._temporary(path, data, durable=_durable(key)) as temporary:
+            temporary.replace(path)
+
+    def swap(self, key: str, data: bytes, before: bytes | None) -> None:
+        """Put if the key still holds ``before``; None: if there is none.
+
+        Raises:
+            ConflictError: If it holds something else.
+            StoreError: If the file system refuses.
+        """
+        path = self._path(key)
+        with self._said(key), self._temporary(path, data, durable=True) as temporary, self._locked():
+            found = path.read_bytes() if path.exists() else None
+            if found not in (before, data):
+                raise swap_conflict(self.uri, key)
             temporary.replace(path)
 
     def read(self, key: str) -> bytes:
@@ -136,7 +150,16 @@ class FolderStore:
         return True
 
     def _publish_locked(self, temporary: Path, path: Path) -> bool:
-        """The same where the file system has no hard links: one process looks and renames at a time.
+        """The same where the file system has no hard links."""
+        with self._locked():
+            if path.exists():
+                return False
+            temporary.rename(path)
+        return True
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process looks and renames at a time.
 
         The lock belongs to the open file, so a killed process leaves none behind.
         """
@@ -144,10 +167,7 @@ class FolderStore:
 
         with (self.root / f"{_TEMPORARY}lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if path.exists():
-                return False
-            temporary.rename(path)
-        return True
+            yield
 
 
 def _durable(key: str) -> bool:

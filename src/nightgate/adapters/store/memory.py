@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict
+from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict, swap_conflict
 from nightgate.errors import MissingError
 
 
@@ -41,6 +41,17 @@ class InMemoryStore:
         """Put, whatever was there."""
         with self._lock:
             self._objects[checked_key(key)] = bytes(data)
+
+    def swap(self, key: str, data: bytes, before: bytes | None) -> None:
+        """Put if the key still holds ``before``; None: if there is none.
+
+        Raises:
+            ConflictError: If it holds something else.
+        """
+        with self._lock:
+            if self._objects.get(checked_key(key)) not in (before, data):
+                raise swap_conflict(self.uri, key)
+            self._objects[key] = bytes(data)
 
     def read(self, key: str) -> bytes:
         """All bytes of a key.

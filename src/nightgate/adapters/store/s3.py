@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict
-from nightgate.errors import InputError, MissingError, StoreError
+from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict, swap_conflict
+from nightgate.errors import ConflictError, InputError, MissingError, StoreError
 
 _CONNECT_TIMEOUT_S, _READ_TIMEOUT_S = 5, 30
 _ATTEMPTS = 3
@@ -25,6 +25,8 @@ _ATTEMPTS = 3
 _RACE_TRIES, _RACE_PAUSE_S = 6, 0.05
 """409: another put of the same key is under way; its end is a matter of milliseconds."""
 _CONNECTIONS = 32
+_OVERTAKEN = frozenset({404, 409, 412})
+"""Gone, being put, or changed since it was read."""
 _DELETE_BATCH = 1000
 
 _CREDENTIAL_CODES = frozenset(
@@ -88,6 +90,36 @@ class S3Store:
         with self._said(key):
             self.client.put_object(Bucket=self.bucket, Key=self._full(key), Body=data)
 
+    def swap(self, key: str, data: bytes, before: bytes | None) -> None:
+        """Put if the key still holds ``before``; None: if there is none.
+
+        Raises:
+            ConflictError: If it holds something else.
+            StoreError: As for ``create``.
+        """
+        if before is None:
+            try:
+                self.create(key, data)
+            except ConflictError:
+                raise swap_conflict(self.uri, key) from None
+            return
+        from botocore.exceptions import ClientError
+
+        found, etag = self._read_tagged(key)
+        if found == before:
+            with self._said(key):
+                try:
+                    self.client.put_object(Bucket=self.bucket, Key=self._full(key), Body=data, IfMatch=etag)
+                except ClientError as error:
+                    if _http_status(error) not in _OVERTAKEN:
+                        raise
+                    # A repeated put may have met the own first one.
+                    found = self._read_tagged(key)[0]
+                else:
+                    return
+        if found != data:
+            raise swap_conflict(self.uri, key)
+
     def read(self, key: str) -> bytes:
         """All bytes of a key.
 
@@ -146,6 +178,15 @@ class S3Store:
                     f" first {first.get('Key')}: {first.get('Code')}"
                 )
                 raise StoreError(msg)
+
+    def _read_tagged(self, key: str) -> tuple[bytes | None, str]:
+        """Content and entity tag; (None, "") where there is none."""
+        try:
+            with self._said(key):
+                answer = self.client.get_object(Bucket=self.bucket, Key=self._full(key))
+                return answer["Body"].read(), str(answer["ETag"])
+        except MissingError:
+            return None, ""
 
     @property
     def client(self) -> Any:

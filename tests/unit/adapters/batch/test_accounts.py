@@ -12,10 +12,17 @@ from makers import Journal, a_meter, a_price
 from nightgate.adapters.batch.accounts import Accounts, batch_price
 from nightgate.adapters.batch.records import Lost
 from nightgate.calls import Call, CallStart, Outcome
-from nightgate.prices import FREE, Budget, Price
+from nightgate.prices import FREE, Budget, Price, scaled
 from nightgate.prices.costs import LongContext
 
-LIST = replace(a_price(input="2", output="10", cache_read="1", cache_write="4"), batch_factor=Decimal("0.5"))
+
+
+def queued(price: Price) -> Price:
+    """With a batch queue at half of it."""
+    return replace(price, batch=scaled(price, Decimal("0.5")))
+
+
+LIST = queued(a_price(input="2", output="10", cache_read="1", cache_write="4"))
 
 
 def test_the_batch_price_is_the_factor_of_every_kind_of_token() -> None:
@@ -23,7 +30,7 @@ def test_the_batch_price_is_the_factor_of_every_kind_of_token() -> None:
     long = LongContext(
         above=9, input=Decimal(4), output=Decimal(20), cache_read=Decimal(2), cache_write=Decimal(8)
     )
-    found = batch_price(replace(LIST, long=long))
+    found = batch_price(queued(replace(LIST, long=long)))
 
     assert found is not None
     assert (found.input, found.output, found.cache_read, found.cache_write) == (1, 5, Decimal("0.5"), 2)

@@ -1,0 +1,31 @@
+"""The channel of last resort: the process's log, at the level of a warning."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+_LOG = logging.getLogger("nightgate.alerts")
+
+
+class LogChannel:
+    """Writes messages to the logger ``nightgate.alerts``; without handlers they appear on stderr.
+
+    Args:
+        name: What suites call it.
+    """
+
+    target = "the log"
+    patience_s = 10.0
+
+    def __init__(self, name: str = "log") -> None:
+        self.name = name
+
+    def send(self, title: str, body: str, facts: Mapping[str, Any]) -> None:  # noqa: ARG002 - people read logs
+        """Write one message."""
+        _LOG.warning("%s\n%s", title, body)
+
+    def check(self) -> str:
+        """There is always a log."""
+        return "always there"

@@ -1,0 +1,71 @@
+"""The flake board as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nightgate.reports.text import plain
+
+_MOST = 40
+
+
+def render(board: Mapping[str, Any], *, every: bool = False) -> str:
+    """All lines of a board.
+
+    Args:
+        board: From ``steps.flakyboard.board``.
+        every: Whether pairs that are sound and stable are listed too.
+    """
+    return "\n".join(_lines(board, every=every))
+
+
+def _lines(board: Mapping[str, Any], *, every: bool) -> Iterator[str]:
+    counts = board["counts"]
+    told = [f"{counts[word]} {word}" for word in counts if counts[word] and word != "sound"]
+    through = f"through {board['through']['run_id']} ({board['series']})"
+    yield (
+        f"flaky {board['suite']}: {len(board['pairs'])} cases x evaluators {through}: "
+        f"{', '.join(told) or 'nothing known yet'}"
+    )
+    if board["event"] is not None:
+        yield f"  one event befell the whole suite on {board['event']['since_date']}; it is still on"
+    shown = [row for row in board["pairs"] if every or _of_interest(row)]
+    width = max((len(plain(row["case"], 40)) for row in shown), default=4)
+    for row in shown if every else shown[:_MOST]:
+        yield f"  {_line(row, width)}"
+    if not every and len(shown) > _MOST:
+        yield f"  and {len(shown) - _MOST} more: --all lists them"
+    hidden = len(board["pairs"]) - len(shown)
+    if hidden:
+        yield f"  {hidden} steady or too few to tell: --all lists them"
+    yield f"reruns so far: {board['reruns']['trials']} trials, {_usd(board['reruns']['usd'])}"
+
+
+def _of_interest(row: Mapping[str, Any]) -> bool:
+    return row["state"] != "sound" or row["label"] in ("flaky", "stable fail")
+
+
+def _line(row: Mapping[str, Any], width: int) -> str:
+    state = row["label"] if row["state"] == "sound" else row["state"]
+    before = (
+        f", was {row['base_rate']:.0%}" if row["state"] == "broken" and row["base_rate"] is not None else ""
+    )
+    cost = row["reruns"]
+    again = f"; reruns {cost['trials']} trials, {_usd(cost['usd'])}" if cost["trials"] else ""
+    flips = f"; {row['flips']} flips" if row["flips"] else ""
+    return (
+        f"{state:11} {plain(row['case'], 40):{width}}  {plain(row['evaluator'], 40)}  {_rate(row)}{before} "
+        f"since {row['since_date']}{flips}{again}"
+    )
+
+
+def _rate(row: Mapping[str, Any]) -> str:
+    if row["rate"] is None:
+        return "not judged"
+    low, high = row["interval"]
+    return f"{row['rate']:.0%} [{low:.0%}, {high:.0%}] {row['passed']} of {row['judged']}"
+
+
+def _usd(amount: float | None) -> str:
+    return "unknown cost" if amount is None else f"${amount:.4f}"
