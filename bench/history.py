@@ -22,13 +22,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from servers import environment, s3_server  # noqa: E402
-from storednights import Outcome, put_night  # noqa: E402
-
-from nightgate.adapters.store import open_store  # noqa: E402
-from nightgate.ports import Store  # noqa: E402
-from nightgate.steps import flaky  # noqa: E402
-from nightgate.testing import InMemoryStore  # noqa: E402
+from nightgate.adapters.store import open_store
+from nightgate.ports import Store
+from nightgate.steps import flaky
+from nightgate.testing import InMemoryStore
+from servers import environment, s3_server
+from storednights import Outcome, put_night
 
 TRIALS = 3
 

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from storednights import Outcome, put_night
-
 from nightgate.flakiness import MOST_RERUNS, Reruns
 from nightgate.steps import flaky
 from nightgate.steps.flakyplan import rerun_id
 from nightgate.testing import InMemoryStore
+from storednights import Outcome, put_night
 
 EVALUATOR = "E"
 MIXED: Mapping[str, float] = {

@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from makers import a_case, a_plan, a_planned, a_planned_case
-
 from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
@@ -113,7 +112,7 @@ def _plan(
         replace(
             a_planned_case(
                 a_case(case, stage=stages.get(case, "regression")),
-                trials=max(1, max(found[case, name].planned for name in names)),
+                trials=max(1, *(found[case, name].planned for name in names)),
                 evaluators=names,
             ),
             case_hash=hashes.get(case, "h"),

@@ -204,10 +204,10 @@ async def test_a_run_that_died_before_its_panels_verdict_asks_nobody_again(
     with monkeypatch.context() as dying:
 
         def die(*_: Any) -> Any:
-            raise KeyboardInterrupt
+            raise MemoryError("as if the process died here")
 
         dying.setattr("nightgate.runner.derived", die)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(MemoryError):
             await run(suite, tmp_path)
     again = await run(suite, tmp_path, run_id=None, resume="r")
 

@@ -92,7 +92,7 @@ def _times(rates: Price | LongContext, factor: Decimal) -> dict[str, Any]:
     return {kind: None if rate is None else rate * factor for kind, rate in told.items()}
 
 
-_NOTHING: Final = dict.fromkeys(KINDS, Decimal(0))
+_NOTHING: dict[str, Any] = dict.fromkeys(KINDS, Decimal(0))
 FREE = Price(**_NOTHING)
 """Known, and nothing: scripts without a price, models on this machine."""
 

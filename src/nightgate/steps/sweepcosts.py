@@ -210,4 +210,6 @@ def _assumption(asked: Sequence[PlannedEvaluator], spent: Spent) -> str:
     if not from_history:
         return "a guess from text length"
     told = "tokens as in earlier judgements of these trials"
-    return told if from_history == len(asked) else f"{told}, and a guess from text length where there are none"
+    return (
+        told if from_history == len(asked) else f"{told}, and a guess from text length where there are none"
+    )

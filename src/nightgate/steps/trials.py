@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from sys import intern
 from typing import Any
 
 from nightgate.cases.problems import did_you_mean
@@ -139,6 +140,10 @@ class StoredTrials:
         """(case id, number) -> the columns of ``INDEX``, in the order of the parts."""
         for part in manifest.of(keys.TRIALS):
             for place, row in enumerate(table_rows(table_of(store, manifest, part), INDEX)):
+                # Thousands of rows hold the same few texts: each is kept once.
+                row = {
+                    name: intern(value) if isinstance(value, str) else value for name, value in row.items()
+                }
                 key = (row["case_id"], row["trial"])
                 self._places[key], self.index[key] = (part, place), row
 

@@ -7,7 +7,7 @@ any run: one recorder, one budget, one ledger.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -209,17 +209,29 @@ def suite_folder(run: Picked, given: str | None) -> str:
 
 def _done(furniture: Furniture, plan: Plan, cells: set[CellKey]) -> Done:
     """All trials are there; they are read when a judge is free."""
-    trials: StoredTrials = furniture.source.trials
+    return Done(trials=_Readers(furniture.source.trials, plan), cells=frozenset(cells))
 
-    def reader(case_id: str, number: int) -> Callable[[], Trial]:
+
+class _Readers(Mapping[tuple[str, int], Callable[[], Trial]]):
+    """How to read each trial of a sweep; made when it is asked for, so that thousands cost nothing."""
+
+    def __init__(self, stored: StoredTrials, plan: Plan) -> None:
+        self._stored, self._run_id = stored, plan.run_id
+        self._keys = {(case.case_id, number) for case, number in plan.trials()}
+
+    def __getitem__(self, key: tuple[str, int]) -> Callable[[], Trial]:
+        if key not in self._keys:
+            raise KeyError(key)
+
         # As a record of this sweep: its scopes and ledger rows carry the sweep's id.
         def read() -> Trial:
-            trial = trials.read(case_id, number)
-            return replace(trial, key=replace(trial.key, run_id=plan.run_id))
+            trial = self._stored.read(*key)
+            return replace(trial, key=replace(trial.key, run_id=self._run_id))
 
         return read
 
-    return Done(
-        trials={(case.case_id, number): reader(case.case_id, number) for case, number in plan.trials()},
-        cells=frozenset(cells),
-    )
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
