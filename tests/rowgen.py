@@ -44,7 +44,9 @@ MOMENTS = st.none() | st.datetimes(
     datetime(2100, 1, 1),  # noqa: DTZ001 - same
     timezones=st.just(UTC),
 ).map(lambda moment: moment.replace(fold=0))
-USAGES = whole(Usage, input=WIDE, output=WIDE, cache_read=WIDE, cache_write=WIDE)
+USAGES = whole(
+    Usage, input=WIDE, output=WIDE, cache_read=WIDE, cache_write=WIDE, cache_write_1h=WIDE
+)
 TOOL_CALLS = whole(
     ToolCall, name=TEXT, arguments=JSON, result=OPTIONAL_TEXT, status=OPTIONAL_TEXT, call_id=TEXT
 )
@@ -170,6 +172,8 @@ CALLS = whole(
     system_fingerprint=OPTIONAL_TEXT,
     usage=st.none() | USAGES,
     cost_nanousd=st.none() | WIDE,
+    list_nanousd=st.none() | WIDE,
+    batch_nanousd=st.none() | WIDE,
     latency_ms=st.none() | FIGURES,
     first_token_ms=st.none() | FIGURES,
     wait_ms=FIGURES,

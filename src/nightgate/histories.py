@@ -151,9 +151,8 @@ def _calls_by_play(calls: Iterable[Mapping[str, Any]]) -> dict[tuple[Task, int],
         counted = counts[0] is not None
         if not counted and row["outcome"] != Outcome.OK:
             continue  # refused or broken: what it took was told by nobody
-        usage = (
-            Usage(*(count or 0 for count in counts), cache_write_1h=row.get(_HOUR) or 0) if counted else None
-        )
+        kinds = {kind: count or 0 for kind, count in zip(TOKEN_KINDS, counts, strict=True)}
+        usage = Usage(**kinds, cache_write_1h=row.get(_HOUR) or 0) if counted else None
         if usage is not None and not usage.total and row["outcome"] != Outcome.OK:
             continue  # refused before a token flowed
         names = [row["evaluator"]]

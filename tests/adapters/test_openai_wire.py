@@ -6,6 +6,7 @@ the wire to the trial's ending, the cell's blame and the ledger.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -18,6 +19,10 @@ import pytest
 from live.onecase import Ran, run_one, write_suite
 from live.openai_standin import Cut, Garbage, Late, Page, Refuse, Say, Standin, Step, openai_standin
 from live.readers import outcomes, rows
+from nightgate.adapters.models import build_model, parse_spec
+from nightgate.adapters.replies import Reply
+from nightgate.calls import Role
+from nightgate.trials import Usage
 from nightgate.wiring import Progress
 from servers import free_ports
 from shell import nightgate
@@ -290,6 +295,47 @@ async def test_a_fault_after_the_deadline_is_not_tried_again(standin: Standin, t
     assert standin.asked("agent") == 1
 
 
+async def test_the_providers_system_fingerprint_stands_in_the_ledger(
+    standin: Standin, tmp_path: Path
+) -> None:
+    """The SDK drops it; a change of it is the only sign that the model behind a name was exchanged."""
+    ran = await played(standin, tmp_path, Say(fingerprint="fp_1"))
+    silent = await played(standin, tmp_path / "silent", Say())
+
+    assert [call["system_fingerprint"] for call in ran.calls] == ["fp_1"]
+    assert [call["system_fingerprint"] for call in silent.calls] == [None]
+    assert ran.ending == silent.ending == "completed"
+
+
+async def test_calls_side_by_side_keep_their_own_fingerprints(standin: Standin) -> None:
+    """One model object serves all calls of a run."""
+    both = threading.Barrier(2)
+
+    class Meeting:
+        """Answers once the other call is there too."""
+
+        def __init__(self, name: str) -> None:
+            self.then = Say(text=name, fingerprint=f"fp_{name}")
+
+        def play(self, wire: Any) -> None:
+            both.wait(timeout=30)
+            self.then.play(wire)
+
+    spec = standin.plays("shared", Meeting("a"), Meeting("b"))
+    model = build_model(parse_spec(spec), script_dirs=(), role=Role.JUDGE)
+
+    async def heard() -> tuple[str, str]:
+        reply = Reply(lambda _: Usage())
+        async for event in model.stream([{"role": "user", "content": [{"text": "hi"}]}]):
+            reply.take(event, 0.0)
+        return reply.text, str(reply.system_fingerprint)
+
+    found = await asyncio.gather(heard(), heard())
+    await model.aclose()
+
+    assert sorted(found) == [("a", "fp_a"), ("b", "fp_b")]
+
+
 # --- judges
 
 
@@ -409,3 +455,28 @@ def test_a_missing_key_is_found_without_asking_anybody(
     (trial,) = rows(tmp_path / "store", "trials")
     assert trial["ending"] == "infra_error"
     assert ("OPENAI_API_KEY" in trial["error"]) is not bool(key)
+
+
+async def test_a_judges_fingerprints_stand_in_the_summary(standin: Standin, tmp_path: Path) -> None:
+    """What a baseline is held against, since no plan can know it."""
+    verdict = Say(text='{"verdict": "yes", "reason": "polite"}', fingerprint="fp_1")
+
+    ran = await judged(standin, tmp_path, verdict)
+
+    ((spec, values),) = ran.summary["judge_system_fingerprints"].items()
+    assert (spec.partition("?")[0], values) == ("openai:judge", ["fp_1"])
+    assert not [warning for warning in ran.summary["warnings"] if "set-ups" in warning]
+
+
+async def test_a_judge_that_changes_its_set_up_within_a_run_is_told(standin: Standin, tmp_path: Path) -> None:
+    """Half of the night was judged by another model, under the same name."""
+    said = {"text": '{"verdict": "yes", "reason": "polite"}'}
+    two = "judge: [{id: polite, criterion: Is it polite?}, {id: short, criterion: Is it short?}]"
+    replies = Say(fingerprint="fp_1", **said), Say(fingerprint="fp_2", **said)
+
+    ran = await judged(standin, tmp_path, *replies, expect=two)
+
+    assert list(ran.summary["judge_system_fingerprints"].values()) == [["fp_1", "fp_2"]]
+    (told,) = [warning for warning in ran.summary["warnings"] if "set-ups" in warning]
+    assert "openai:judge" in told
+    assert "fp_1, fp_2" in told

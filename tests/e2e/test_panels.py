@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from nightgate.errors import InputError
 from nightgate.reports import junit, markdown, terminal
 from nightgate.requests import RunRequest
 from nightgate.runner import _ShardRun
+from nightgate.scores import Status
+from nightgate.steps.collecting import collect
 from nightgate.wiring.forecasts import forecast
 from shell import Ran, nightgate
 
@@ -83,8 +87,12 @@ async def test_every_member_has_its_row_and_its_bill_and_the_panel_costs_nothing
     summary = await run(write_suite(tmp_path / "s"), tmp_path)
 
     found = judged(tmp_path / "store")
-    by_column = {name: [row for row in found if row["evaluator"] == name] for name in (*MEMBERS, "Criterion:x")}
-    assert {name: len(column) for name, column in by_column.items()} == dict.fromkeys(by_column, CASES * TRIALS)
+    by_column = {
+        name: [row for row in found if row["evaluator"] == name] for name in (*MEMBERS, "Criterion:x")
+    }
+    assert {name: len(column) for name, column in by_column.items()} == dict.fromkeys(
+        by_column, CASES * TRIALS
+    )
     assert {row["panel"] for name in MEMBERS for row in by_column[name]} == {"Criterion:x"}
     assert {row["panel"] for row in by_column["Criterion:x"]} == {None}
     assert {row["status"] for row in by_column["Criterion:x"]} == {"pass"}
@@ -129,7 +137,7 @@ async def test_the_summary_says_how_far_the_members_agree(tmp_path: Path) -> Non
     verdicts = {"scripted:a": "pass", "scripted:b": "pass", "scripted:c": "fail"}
     assert panel["split"] == [{"case": "c0", "trial": n, "verdicts": verdicts} for n in range(TRIALS)]
     assert "agreed on 6 of 8" in terminal.render(summary)
-    assert "split on c0 trial 0, c0 trial 1" in markdown.markdown([summary])
+    assert "split on c0 trial 0, c0 trial 1" in markdown.markdown([summary], suites=["s"])
 
 
 async def test_members_are_no_tests_of_their_own_in_ci(tmp_path: Path) -> None:
@@ -204,18 +212,24 @@ async def test_a_run_that_died_before_its_panels_verdict_asks_nobody_again(
     with monkeypatch.context() as dying:
 
         def die(*_: Any) -> Any:
-            raise MemoryError("as if the process died here")
+            raise OSError("as if the process died here")
 
         dying.setattr("nightgate.runner.derived", die)
-        with pytest.raises(MemoryError):
+        with pytest.raises(OSError, match="died here"):
             await run(suite, tmp_path)
+    there = set(collect(open_store(str(tmp_path / "store")), "r").cells)
     again = await run(suite, tmp_path, run_id=None, resume="r")
 
+    assert there
+    assert "Criterion:x" not in {name for _, _, name in there}
     assert (again["run_id"], again["complete"], again["verdict"]) == ("r", True, "pass")
     assert judged(tmp_path / "store") == judged(tmp_path / "store", "whole")
-    cells = [(row["case_id"], row["trial"], row["model"]) for row in rows(tmp_path / "store", "calls")]
-    asked = [cell for cell in cells if cell[2] != "scripted:m"]
-    assert sorted(asked) == sorted(set(asked))
+    asked = Counter(
+        (row["case_id"], row["trial"], f"Criterion:x @ {row['model']}")
+        for row in rows(tmp_path / "store", "calls")
+        if row["role"] == "judge"
+    )
+    assert {asked[key] for key in there if key[2] in MEMBERS} == {1}
 
 
 async def test_a_budget_leaves_panels_open_until_all_members_have_been_asked(tmp_path: Path) -> None:
@@ -243,13 +257,17 @@ async def test_a_resumed_run_keeps_its_panel_whatever_the_suite_says_now(tmp_pat
     assert (again["complete"], again["verdict"]) == (True, "pass")
 
 
-async def test_a_run_of_one_judge_cannot_be_resumed_by_a_panel(tmp_path: Path) -> None:
-    """Its cells are others; and a plan is frozen."""
-    suite = write_suite(tmp_path / "s", judge="scripted:a")
+async def test_a_run_of_one_judge_keeps_it_though_the_suite_has_a_panel_now(tmp_path: Path) -> None:
+    """Its cells are others, and a plan is frozen."""
+    suite = write_suite(tmp_path / "s", judge="scripted:c")
     await run(suite, tmp_path, budget_usd="0.05", judge_concurrency=1)
+    settings = suite / "suite.yaml"
+    settings.write_text(settings.read_text().replace("judge: scripted:c", f"judge: {PANEL}"))
 
-    with pytest.raises(InputError, match="plans other cells"):
-        await run(suite, tmp_path, run_id=None, resume="r", panel="all", judges=["scripted:a", "scripted:b"])
+    again = await run(suite, tmp_path, run_id=None, resume="r", budget_usd="5")
+
+    assert (again["judge"], again["panels"]) == ("scripted:c", [])
+    assert again["evaluators"][0]["failed_cases"] == ["c0"]
 
 
 async def test_trials_taken_over_are_judged_again_only_by_the_member_that_changed(tmp_path: Path) -> None:
@@ -279,10 +297,11 @@ async def test_curtailed_panels_leave_out_all_of_their_members(tmp_path: Path) -
     assert (summary["verdict"], entry["verdict"], summary["complete"]) == ("fail", "fail", True)
     assert entry["skipped"] > 0
     asked = [row for row in rows(tmp_path / "store", "calls") if row["role"] == "judge"]
-    assert len(asked) == 3 * entry["judged"]
+    # The next trial's first judge may have been asked while the verdict was being made.
+    assert 3 * entry["judged"] <= len(asked) <= 3 * entry["judged"] + 1
     left = [row for row in judged(tmp_path / "store") if row["status"] == "skipped"]
     assert {row["blame"] for row in left} == {"curtailed"}
-    assert len(left) == 4 * entry["skipped"]
+    assert sum(row["evaluator"] == "Criterion:x" for row in left) == entry["skipped"]
 
 
 def test_check_counts_the_members_cells_and_calls(tmp_path: Path) -> None:
@@ -318,10 +337,6 @@ async def test_the_finisher_makes_panels_agree_with_the_rows_beside_them(
     real = _ShardRun._write
 
     def spoiled(self: Any, trial: Any, cells: list[Any]) -> None:
-        from dataclasses import replace
-
-        from nightgate.scores import Status
-
         wrong = [
             replace(cell, score=replace(cell.score, status=Status.FAIL, score=0.0))
             if cell.score.evaluator == "Criterion:x"
@@ -361,7 +376,7 @@ async def test_a_sweeps_judges_are_one_panel_when_asked(tmp_path: Path) -> None:
     assert (first["calls"]["total"], second["calls"]["total"]) == (16, 0)
     assert first["panels"][0]["votes"] == {"2/3": 2, "3/3": 6}
     assert len(first["agreement"]) == 3
-    found = [row for row in rows(tmp_path / "store", "scores", first["run_id"])]
+    found = rows(tmp_path / "store", "scores", first["run_id"])
     assert {row["evaluator"] for row in found} == {"Criterion:x"}
     assert sum(row["panel"] is None for row in found) == CASES * TRIALS
 
@@ -406,7 +421,11 @@ async def test_a_forecast_asks_nobody_for_the_panels_own_verdict(tmp_path: Path)
 async def test_panels_come_through_the_batch_queue(tmp_path: Path) -> None:
     """The members' answers come hours apart; the verdict waits for the last."""
     await run(write_suite(tmp_path / "s", judge="scripted:a"), tmp_path)
-    quick = {"NIGHTGATE_BATCH_POLL_S": "0.05", "NIGHTGATE_BATCH_QUIET_S": "0.3"}
+    quick = {
+        "NIGHTGATE_BATCH_POLL_S": "0.05",
+        "NIGHTGATE_BATCH_QUIET_S": "0.3",
+        "NIGHTGATE_BATCH_MIN": "8",
+    }
 
     with openai_batches() as provider:
         judges = [provider.spec(f"gpt-judge-{name}") for name in "xyz"]
@@ -426,7 +445,7 @@ async def test_panels_come_through_the_batch_queue(tmp_path: Path) -> None:
 
 async def test_members_that_are_one_judge_under_two_drives_are_refused(tmp_path: Path) -> None:
     """How hard a model is driven does not make it another judge."""
-    suite = write_suite(tmp_path / "s", judge='{panel: ["scripted:a", "scripted:a?rpm=60"], rule: all}')
+    suite = write_suite(tmp_path / "s", judge='{panel: ["openai:j", "openai:j?rpm=60"], rule: all}')
 
     with pytest.raises(InputError, match="sits on the panel twice"):
         await run(suite, tmp_path)

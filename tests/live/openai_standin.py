@@ -37,6 +37,7 @@ class Say:
         finish: The finish reason; None for what the content implies.
         usage: Prompt and completion tokens; None leaves the usage out.
         cached: Of the prompt tokens, as OpenAI counts them: inside.
+        fingerprint: The system fingerprint that every chunk carries; None leaves it out.
     """
 
     text: str = "ok"
@@ -44,9 +45,11 @@ class Say:
     finish: str | None = None
     usage: tuple[int, int] | None = (12, 5)
     cached: int = 0
+    fingerprint: str | None = None
 
     def play(self, wire: Wire) -> None:
         """Stream it."""
+        wire.fingerprint = self.fingerprint
         wire.begin()
         self.say(wire)
         wire.choice({}, self.finish or ("tool_calls" if self.calls else "stop"))
@@ -213,6 +216,7 @@ class Wire:
     ) -> None:
         self._handler, self._standin, self._model, self.number = handler, standin, model, number
         self._begun = False
+        self.fingerprint: str | None = None
 
     def begin(self) -> None:
         """Status and headers of a stream."""
@@ -231,6 +235,7 @@ class Wire:
     def chunk(self, choices: Sequence[Mapping[str, Any]], **more: Any) -> None:
         """One chunk."""
         head = {"id": f"chatcmpl-{self.number}", "object": "chat.completion.chunk", "created": 1}
+        head |= {} if self.fingerprint is None else {"system_fingerprint": self.fingerprint}
         self.data(json.dumps({**head, "model": self._model, "choices": choices, **more}))
 
     def data(self, text: str) -> None:

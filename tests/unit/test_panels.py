@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -239,7 +240,7 @@ def test_a_plan_with_a_panel_comes_back_as_it_was_stored() -> None:
     """Gate and resume read the document, not the suite."""
     plan = a_paneled_plan()
 
-    assert Plan.from_json(__import__("json").loads(plan.to_json())) == plan
+    assert Plan.from_json(json.loads(plan.to_json())) == plan
     assert plan.panel_members == {"J @ scripted:a", "J @ scripted:b", "J @ scripted:c"}
     assert replace(plan, run_kind="sweep").panel_members == frozenset()
 

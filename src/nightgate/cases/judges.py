@@ -38,14 +38,16 @@ class Panel(Record):
         """Panels that could not decide, or in which one judge has two votes."""
         twice = next((spec for i, spec in enumerate(self.panel) if spec in self.panel[:i]), None)
         if len(self.panel) < _LEAST:
-            yield Breach("needs at least 2 judges under panel; a single one is written judge: SPEC")
+            yield Breach(
+                "needs at least 2 judges under panel; a single one is written judge: SPEC", lacks=("panel",)
+            )
         elif twice is not None:
             yield Breach(f"names {twice!r} twice under panel; each judge has one vote")
         elif self.rule == "majority" and len(self.panel) % 2 == 0 and self.ties is None:
             yield Breach(
                 f"has {len(self.panel)} judges, which can tie; name an odd number, use rule: all, or say "
                 "ties: undecided",
-                lacks=("ties",),
+                lacks=("panel", "ties"),
             )
         if self.rule == "all" and self.ties is not None:
             yield Breach("says ties, and rule: all knows none; leave it out")

@@ -72,6 +72,7 @@ def _document(request: RunRequest) -> dict[str, Any]:
                 "name": planned.name,
                 "kind": planned.kind,
                 "threshold": planned.threshold,
+                "panel": planned.panel,
                 "cells": sum(case.trials for case in cases if planned.name in case.evaluators),
             }
             for planned in evaluators
@@ -144,6 +145,7 @@ def _text(document: dict[str, Any]) -> str:
     width = max([32, *(len(row["name"]) for row in rows)])
     for row in rows:
         wanted = f"wanted {row['threshold']}" if row["threshold"] is not None else "measured"
+        wanted = f"votes in {row['panel']}" if row["panel"] is not None else wanted
         cells = "cell " if row["cells"] == 1 else "cells"
         lines.append(f"  {row['name']:{width}} {row['kind']:7} {row['cells']:6} {cells}  {wanted}")
     if document["personas"]:
@@ -154,6 +156,8 @@ def _text(document: dict[str, Any]) -> str:
     lines.append(f"  cost: {_dollars(document['cost_usd'])}, a guess from text length; about {calls}")
     if document["cost_usd"]["total"] != 0:
         assumed = document["cost_usd"]["assumed"].items()
-        lines.append("  assumed: " + ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in assumed))
+        lines.append(
+            "  assumed: " + ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in assumed)
+        )
     lines += [f"  warning: {warning}" for warning in document["warnings"]]
     return "\n".join(lines)

@@ -69,3 +69,17 @@ def _rate(row: Mapping[str, Any]) -> str:
 
 def _usd(amount: float | None) -> str:
     return "unknown cost" if amount is None else f"${amount:.4f}"
+
+
+def quarantined(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Cases that a run kept out of its gate, with the days that are left; older summaries have none.
+
+    One that is over, or does not hold, is told among the run's warnings: it gates.
+    """
+    for row in summary.get("quarantined", ()):
+        if not row["expired"]:
+            days = "1 day" if row["days_left"] == 1 else f"{row['days_left']} days"
+            yield (
+                f"QUARANTINE {plain(row['case'], 60)}: does not gate until {row['until']} ({days} left), "
+                f"{plain(row['owner'], 40)}: {plain(row['reason'], 120)}"
+            )

@@ -21,6 +21,7 @@ from nightgate.reports.figures import (
     skill_outcomes,
     split_families,
 )
+from nightgate.reports.flaky import quarantined
 from nightgate.reports.panels import panels
 from nightgate.reports.text import plain
 
@@ -52,6 +53,7 @@ def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterato
     yield from _reasons(summary.get("failures", ()))
     yield from comparison.brief(summary)
     yield from _flaky(summary["flaky"])
+    yield from quarantined(summary)
     yield from _families(summary["family_details"])
     yield from _skills(summary["skills"])
     yield from conversations(summary)

@@ -164,7 +164,6 @@ def call_row(call: Call, run: RunFacts) -> Row:
         "role": call.role.value,
         "outcome": call.outcome.value,
         **_token_row(call.usage),
-        "tokens_cache_write_1h": None if call.usage is None else call.usage.cache_write_1h,
         "price_table": run.price_table,
     }
 
@@ -301,6 +300,7 @@ def _token_row(usage: Usage | None) -> Row:
         "tokens_out": None if usage is None else usage.output,
         "tokens_cache_read": None if usage is None else usage.cache_read,
         "tokens_cache_write": None if usage is None else usage.cache_write,
+        "tokens_cache_write_1h": None if usage is None else usage.cache_write_1h,
     }
 
 

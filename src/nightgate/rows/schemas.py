@@ -118,6 +118,7 @@ _TOKENS = (
     Column("tokens_out", INT),
     Column("tokens_cache_read", INT),
     Column("tokens_cache_write", INT),
+    Column("tokens_cache_write_1h", INT),
 )
 _ORIGIN = (
     Column("sweep_id", TEXT),
@@ -129,7 +130,7 @@ _ORIGIN = (
 
 SCORES = TableSchema(
     keys.SCORES,
-    "1.2",
+    "1.3",
     (
         *_RUN, *_CASE, *_FACTS,
         Column("tags", TEXTS),
@@ -165,7 +166,7 @@ SCORES = TableSchema(
 
 TRIALS = TableSchema(
     keys.TRIALS,
-    "1.1",
+    "1.2",
     (
         *_RUN, *_CASE, *_FACTS,
         Column("tags", TEXTS),
@@ -218,7 +219,6 @@ CALLS = TableSchema(
         Column("stop_reason", TEXT),
         _free("system_fingerprint"),
         *_TOKENS,
-        Column("tokens_cache_write_1h", INT),
         Column("cost_nanousd", INT),
         Column("list_nanousd", INT),
         Column("batch_nanousd", INT),

@@ -14,6 +14,7 @@ from nightgate.errors import ExitCode
 from nightgate.gates import Decision, EvaluatorDecision
 from nightgate.plans import Plan
 from nightgate.steps.accounts import Account
+from nightgate.steps.flakyplan import quarantined
 from nightgate.summaries import SUMMARY_SCHEMA, Hole, Summary, Tallies
 from nightgate.trials import Ending
 
@@ -70,6 +71,7 @@ def document(
         "endings": account.conversations.endings_of(plan),
         "conversations": account.conversations.as_dict(plan),
         "flaky": summaries.flaky(tallies),
+        "quarantined": quarantined(plan),
         "changes": outcome.changes(),
         "comparison": outcome.as_dict(),
         "curtailed": _curtailed(plan, tallies, account),

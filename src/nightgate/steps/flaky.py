@@ -146,11 +146,11 @@ def _settled(store: Store, manifest: Manifest) -> dict[str, Any]:
     stored, raw = _stored(store, suite)
     book = _book(stored, series)
     missing = _missing(store, manifest, book, series)
-    if missing is None:
-        # It started before nights that are in: only from the start are they in their order.
+    if missing is None or manifest.run_id in book.recent:
+        # It started before nights that are in, or was in and is told nowhere: only from the start are all
+        # nights in their order.
         book = Book()
-        every = _missing(store, None, book, series, suite=suite) or []
-        missing = every
+        missing = _missing(store, None, book, series, suite=suite) or []
     closed: _Closed | None = None
     listed = nights.addresses(store, suite)
     for each in missing:
@@ -160,13 +160,14 @@ def _settled(store: Store, manifest: Manifest) -> dict[str, Any]:
     assert closed is not None
     document = _document(store, manifest, closed)
     text = {"schema": SCHEMA, "suite": suite, "series": {**stored.get("series", {}), series: book_json(book)}}
-    store.swap(keys.flakiness_key(suite), _bytes(text), raw)
-    with contextlib.suppress(StoreError):  # derived: whoever reads next makes it again
-        compact_months(store, suite, before=manifest.date)
+    # The night first: a book that lacks it is caught up by the next one, a night that is in and untold is not.
     try:
         store.create(keys.flakiness_report_key(manifest.run_id), _bytes(document))
     except ConflictError:
-        return told(store, manifest.run_id) or document
+        document = told(store, manifest.run_id) or document
+    store.swap(keys.flakiness_key(suite), _bytes(text), raw)
+    with contextlib.suppress(StoreError):  # derived: whoever reads next makes it again
+        compact_months(store, suite, before=manifest.date)
     return document
 
 

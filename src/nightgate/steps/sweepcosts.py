@@ -24,7 +24,7 @@ from nightgate.steps.reading import rows_of
 from nightgate.steps.sweeping import sweeps_by_source
 from nightgate.trials import Usage
 
-_TOKENS = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write")
+_TOKENS = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write", "tokens_cache_write_1h")
 _COLUMNS = ("case_id", "evaluator", "judge_model", "panel", *_TOKENS)
 
 

@@ -187,7 +187,8 @@ def test_a_quarantine_that_is_over_is_reported_with_its_owner(write_suite: Write
     suite = load_suite(write_suite({"cases.yaml": f"cases: [{case}]"}))
 
     assert not any("quarantine ended" in line for line in lint(suite, today=dt.date(2026, 11, 29)))
-    assert "quarantine ended on 2026-11-29, it gates again; ana repairs" in lint(suite, today=dt.date(2026, 11, 30))[0]
+    (line,) = lint(suite, today=dt.date(2026, 11, 30))
+    assert "quarantine ended on 2026-11-29, it gates again; ana repairs" in line
 
 
 def test_the_script_of_the_run_that_is_planned_is_looked_at(write_suite: Write) -> None:

@@ -67,7 +67,8 @@ def test_a_coin_is_not_rerun_because_ten_failures_could_not_tell() -> None:
     """The reruns would be paid for nothing, every night."""
     rates = rates_of(31, 63)
 
-    assert not suspicious(rates, rates.evidence(3, 3), 3)
+    assert rates.evidence(2, 3) > 0.6 * rates.hit
+    assert not suspicious(rates, rates.evidence(2, 3), 2)
 
 
 def test_a_rerun_without_a_finding_is_no_evidence_and_is_played() -> None:

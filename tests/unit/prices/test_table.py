@@ -1,21 +1,18 @@
 """The price table: known, unknown, local and the user's own."""
 
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
-from genai_prices.data_snapshot import get_snapshot
 
 from nightgate.cases.scripts import Script, ScriptPrice
 from nightgate.errors import InputError
-from nightgate.prices import FREE, Price, PriceTable, is_local
+from nightgate.prices import FREE, Price, PriceTable, cost_nanousd, is_local
+from nightgate.prices.files import region_of
 from nightgate.prices.table import _built_in
+from nightgate.trials import Usage
 
 TABLE = PriceTable.load()
-PROVIDERS = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic", "bedrock": "aws"}
-SNAPSHOT = {provider.id: provider for provider in get_snapshot().providers}
 
 
 @pytest.mark.parametrize("scheme", ["openai", "openai-responses"])
@@ -26,34 +23,6 @@ def test_the_models_of_the_reference_suite_have_its_prices(scheme: str) -> None:
     assert terra is not None
     assert (luna.input, luna.output) == (Decimal("0.10"), Decimal("0.50"))
     assert (terra.input, terra.output) == (Decimal(1), Decimal(5))
-
-
-def _theirs(pattern: str) -> dict[str, Any]:
-    scheme, _, name = pattern.partition(":")
-    dated = name.replace("20??-??-??", "2026-01-01").replace("20??????", "20260101").rstrip("*")
-    family = name.split("-20?")[0].rstrip("*")
-    provider = SNAPSHOT[PROVIDERS[scheme]]
-    model = provider.find_model(dated) or provider.find_model(family)
-    assert model is not None, f"genai-prices has no {name}"
-    prices = model.get_prices(datetime(2026, 11, 29, tzinfo=UTC))
-    return {kind: getattr(prices, f"{kind}_mtok", None) for kind in _KINDS}
-
-
-_KINDS = ("input", "output", "cache_read", "cache_write")
-
-
-@pytest.mark.parametrize("pattern", [pattern for pattern, _ in TABLE])
-def test_every_line_agrees_with_genai_prices(pattern: str) -> None:
-    """Two tables that are kept apart: a slip in one shows."""
-    ours = dict(TABLE)[pattern]
-    for kind, theirs in _theirs(pattern).items():
-        if theirs is None:
-            assert getattr(ours, kind) == ours.input, f"{kind} left out there counts as input here"
-            continue
-        assert getattr(ours, kind) == getattr(theirs, "base", theirs), kind
-        if ours.long is not None:
-            (tier,) = theirs.tiers
-            assert (ours.long.above, getattr(ours.long, kind)) == (tier.start, tier.price), kind
 
 
 def test_every_line_says_where_it_is_from_and_since_when() -> None:
@@ -71,7 +40,7 @@ def test_every_line_says_where_it_is_from_and_since_when() -> None:
         "openai:gpt-4o-2024-05-13",
         "openai:gpt-5-pro",
         "openai:gpt-6-luna?base_url=https://gateway.example/v1",
-        "openai:gpt-6-luna?service_tier=flex",
+        "openai:gpt-6-luna?service_tier=scale",
         "bedrock:global.anthropic.claude-sonnet-4-6?service_tier=priority",
         "bedrock:arn:aws:bedrock:eu-central-1:1:application-inference-profile/x",
         "litellm:gpt-6-luna",
@@ -121,12 +90,63 @@ def test_regional_and_global_profiles_differ() -> None:
     assert here.input == everywhere.input * Decimal("1.1")
 
 
-def test_every_provider_with_a_batch_queue_says_its_factor_and_where_from() -> None:
-    """OpenAI, Anthropic and Bedrock each answer within a day at half the list price."""
-    for pattern, price in TABLE:
+def test_a_service_tier_chooses_the_price() -> None:
+    """Flex is half of the list price at OpenAI, priority twice; Amazon's priority is three quarters dearer."""
+
+    def rate(spec: str) -> Decimal:
+        found = TABLE.price(spec)
+        assert found is not None
+        return found.input
+
+    luna, nova = "openai-responses:gpt-6-luna", "bedrock:us.amazon.nova-pro-v1:0"
+    assert rate(f"{luna}?service_tier=flex") == rate(luna) / 2
+    assert rate(f"{luna}?service_tier=priority") == rate(f"{luna}?service_tier=fast") == rate(luna) * 2
+    assert rate(f"{nova}?service_tier=flex") == rate(nova) / 2
+    assert rate(f"{nova}?service_tier=priority") == rate(nova) * Decimal("1.75")
+
+
+def test_a_rate_that_nobody_told_is_unknown_for_calls_that_need_it() -> None:
+    """What cached tokens cost at a tier, a long prompt with priority, an hour in OpenAI's cache."""
+    flex = TABLE.price("bedrock:us.amazon.nova-pro-v1:0?service_tier=flex")
+    priority = TABLE.price("openai:gpt-5.4?service_tier=priority")
+    luna = TABLE.price("openai:gpt-6-luna")
+    assert flex is not None
+    assert priority is not None
+    assert luna is not None
+    assert cost_nanousd(Usage(input=10, output=1), flex) == 10 * 400 + 1600
+    assert cost_nanousd(Usage(input=10, cache_read=1), flex) is None
+    assert cost_nanousd(Usage(input=272_000), priority) == 272_000 * 5000
+    assert cost_nanousd(Usage(input=272_001), priority) is None
+    assert cost_nanousd(Usage(cache_write=4, cache_write_1h=1), luna) is None
+
+
+def test_an_hour_in_anthropics_cache_costs_twice_the_input() -> None:
+    """At Anthropic and on Bedrock, in every region class."""
+    claude = [(pattern, price) for pattern, price in TABLE if "claude" in pattern]
+    assert len(claude) > 20
+    for pattern, price in claude:
+        assert price.cache_write_1h == 2 * price.input, pattern
+        assert price.cache_write == price.input * Decimal("1.25"), pattern
+
+
+def test_every_batch_price_says_where_it_is_from() -> None:
+    """OpenAI, Anthropic and Bedrock each answer within a day at half the list price of fresh tokens."""
+    queued = [(pattern, price) for pattern, price in TABLE if price.batch is not None]
+    assert queued
+    for pattern, price in queued:
         assert price.batch_factor == Decimal("0.5"), pattern
         assert price.batch_source.startswith("https://"), pattern
         assert price.batch_source.endswith(")"), pattern
+
+
+def test_cached_tokens_need_not_follow_the_batch_factor() -> None:
+    """OpenAI's older models read their cache at list price in the queue, too."""
+    older, newer = TABLE.price("openai:gpt-4.1"), TABLE.price("openai:gpt-5")
+    assert older is not None
+    assert older.batch is not None
+    assert newer is not None
+    assert newer.batch is not None
+    assert (older.batch.cache_read, newer.batch.cache_read) == (older.cache_read, Decimal("0.0625"))
 
 
 def test_the_users_file_may_know_a_batch_queue(tmp_path: Path) -> None:
@@ -201,6 +221,27 @@ def test_the_users_file_comes_first_and_holds_for_any_address(tmp_path: Path) ->
     assert (long.above, long.input, long.cache_read) == (100, 10, 10)
 
 
+def test_a_line_may_be_for_service_tiers_with_rates_that_nobody_told(tmp_path: Path) -> None:
+    """As ours: the same schema line by line."""
+    text = GOOD.replace("    cache_read: 1\n", "").replace(', "openai:house-big?service_tier=flex"', "")
+    line = "service_tier: [flex, slow]\n    cache_read: null\n    cache_write_1h: 3\n"
+    table = PriceTable.load(a_file(tmp_path, text.replace("    long:", f"    {line}    long:")))
+
+    flex = table.price("openai:house-big?service_tier=flex")
+    assert flex is not None
+    assert flex == table.price("openai:house-big?service_tier=slow")
+    assert (flex.cache_read, flex.cache_write, flex.cache_write_1h) == (None, 9, 3)
+    usual = table.price("openai:house-big")
+    assert usual is not None
+    assert usual.input == 7  # of the line for all of the house
+
+
+def test_bedrocks_region_class_is_the_prefix_of_the_id() -> None:
+    """A profile of the world, of a geography, or the Region itself."""
+    ids = {"global.a.b": "global", "us-gov.a.b": "geographic", "apac.a.b": "geographic", "ai21.b": "in-region"}
+    assert {name: region_of(name) for name in ids} == ids
+
+
 def test_the_version_names_both_tables_and_the_files_bytes(tmp_path: Path) -> None:
     """Rows of two nights are comparable in money only under one table."""
     first = PriceTable.load(a_file(tmp_path, GOOD)).version
@@ -235,6 +276,13 @@ def test_the_version_names_both_tables_and_the_files_bytes(tmp_path: Path) -> No
             "half the list price is 0.5",
         ),
         ("cache_read: 1", "batch: {factor: 0.5}", 11, "'as_of' is missing"),
+        ("input: 7", "input: null", 4, "must be a decimal number"),
+        ("cache_read: 1", "cache_read:", 11, "must be a decimal number"),
+        ("cache_read: 1", "cache_writes_1h: 1", 11, "did you mean 'cache_write_1h'"),
+        ("cache_read: 1", "region: global", 8, "region is for bedrock: models"),
+        ("cache_read: 1", "region: world", 11, "global"),
+        ("cache_read: 1", "service_tier: flex", 8, "a service tier of its own beside the line's"),
+        ('"litellm:x"]', '"bedrock:us.acme.m"]\n    region: in-region', 3, "is geographic by its prefix"),
     ],
 )
 def test_a_wrong_file_is_refused_with_file_and_line(

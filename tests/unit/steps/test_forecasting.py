@@ -15,7 +15,7 @@ from makers import a_case, a_plan, a_planned, a_planned_case, a_price
 from nightgate.calls import Role
 from nightgate.histories import History, Task, expect
 from nightgate.plans import Plan
-from nightgate.prices import Price
+from nightgate.prices import Price, scaled
 from nightgate.steps.forecasting import Before, Forecast, compare, money_warnings
 from nightgate.trials import Usage
 
@@ -126,7 +126,7 @@ def test_every_trial_and_cell_is_in_exactly_one_heap(data: st.DataObject) -> Non
 
 def test_money_is_told_by_role_at_list_and_at_batch_price() -> None:
     """A role without a queue counts at list price in the batch total."""
-    half = replace(PRICE, batch_factor=Decimal("0.5"))
+    half = replace(PRICE, batch=scaled(PRICE, Decimal("0.5")))
 
     cost = forecast(planned("a"), None, {Role.AGENT: PRICE, Role.JUDGE: half})["cost_usd"]
 

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from nightgate.calls import Role
-from nightgate.summaries import Ledger
+from typing import Any
+
+from nightgate.calls import Call, Outcome, Role
+from nightgate.summaries import Ledger, cost_per
 from nightgate.trials import Usage
+
+CENT = 10_000_000
+
+
+def a_call(role: Role = Role.AGENT, cost: int | None = 0, **more: Any) -> Call:
+    """One attempt."""
+    values = {"case_id": "a", "trial": 0, "evaluator": None, "model": "m", "attempt": 1, **more}
+    return Call(
+        call_id="c", run_id="r", suite="s", role=role, outcome=Outcome.OK, cost_nanousd=cost, **values
+    )
+
+
+def a_ledger(*calls: Call) -> Ledger:
+    """Of these calls."""
+    ledger = Ledger()
+    for call in calls:
+        ledger.add(call)
+    return ledger
 
 
 def test_an_unknown_cost_makes_the_total_unknown_with_a_lower_bound() -> None:
     """Unknown is not free."""
-    ledger = Ledger()
-    ledger.add(Role.AGENT, 2_000_000_000, Usage(input=10), attempt=1, late=False)
-    ledger.add(Role.JUDGE, None, Usage(input=5), attempt=2, late=False)
+    ledger = a_ledger(a_call(cost=2_000_000_000), a_call(Role.JUDGE, None, attempt=2))
 
     cost = ledger.cost_usd()
 
@@ -21,9 +39,47 @@ def test_an_unknown_cost_makes_the_total_unknown_with_a_lower_bound() -> None:
 
 
 def test_tokens_keep_their_four_kinds_apart() -> None:
-    """Cached tokens are neither dropped nor counted twice."""
-    ledger = Ledger()
-    ledger.add(Role.AGENT, 0, Usage(input=5, cache_read=5, output=20), attempt=1, late=False)
-    ledger.add(Role.AGENT, 0, Usage(input=10, cache_read=5, output=20), attempt=1, late=False)
+    """Cached tokens are neither dropped nor counted twice, however long they are kept."""
+    ledger = a_ledger(
+        a_call(usage=Usage(input=5, cache_read=5, output=20)),
+        a_call(usage=Usage(input=10, cache_read=5, cache_write=3, cache_write_1h=2, output=20)),
+    )
 
-    assert ledger.tokens()["agent"] == {"input": 15, "output": 40, "cache_read": 10, "cache_write": 0}
+    assert ledger.tokens()["agent"] == {"input": 15, "output": 40, "cache_read": 10, "cache_write": 3}
+
+
+def test_the_judges_list_and_batch_price_stand_beside_what_was_paid() -> None:
+    """Of all their calls, whichever way each went."""
+    live = a_call(Role.JUDGE, 4 * CENT, list_nanousd=4 * CENT, batch_nanousd=2 * CENT)
+    queued = a_call(Role.JUDGE, CENT, list_nanousd=2 * CENT, batch_nanousd=CENT)
+
+    cost = a_ledger(live, queued, a_call(cost=CENT)).cost_usd()
+
+    assert (cost["judge"], cost["judge_list"], cost["judge_batch"]) == (0.05, 0.06, 0.03)
+
+
+def test_a_judge_without_a_queue_has_no_batch_price() -> None:
+    """Null, with what is known of the other judges as a lower bound."""
+    queueless = a_call(Role.JUDGE, CENT, list_nanousd=CENT)
+    queued = a_call(Role.JUDGE, CENT, list_nanousd=CENT, batch_nanousd=CENT // 2)
+
+    alone, both = a_ledger(queueless).cost_usd(), a_ledger(queueless, queued).cost_usd()
+
+    assert (alone["judge_batch"], alone["at_least"]["judge_batch"]) == (None, None)
+    assert (both["judge_batch"], both["at_least"]["judge_batch"]) == (None, 0.005)
+
+
+def test_where_nobody_was_judged_there_is_no_batch_price() -> None:
+    """Nothing was asked: that is not a price of 0."""
+    cost = a_ledger(a_call(cost=CENT)).cost_usd()
+
+    assert (cost["judge"], cost["judge_list"], cost["judge_batch"]) == (0.0, 0.0, None)
+
+
+def test_a_case_and_a_verdict_cost_nothing_that_is_not_known() -> None:
+    """Null when the total is unknown, and when nothing was judged."""
+    judged = {"cases": 1, "trials": 2, "verdicts": 4}
+
+    assert cost_per(1.0, judged) == {"case": 1.0, "trial": 0.5, "verdict": 0.25}
+    assert set(cost_per(None, judged).values()) == {None}
+    assert set(cost_per(1.0, dict.fromkeys(judged, 0)).values()) == {None}

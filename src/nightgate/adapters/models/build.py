@@ -33,7 +33,10 @@ _ROLE_DEFAULTS: Mapping[Role, Mapping[str, Any]] = {
     Role.JUDGE: {"temperature": 0},
 }
 _MAX_TOKENS_NAMES = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict"})
-_OURS = frozenset({"base_url", "region", "timeout_s"})
+_CACHE_TTL = "cache_ttl"
+_OURS = frozenset({"base_url", "region", "timeout_s", _CACHE_TTL})
+_KEEP_FOR_A_TIME = frozenset({"bedrock", "anthropic", "litellm", "import"})
+"""Schemes of models whose cache is written for a time that one asks for."""
 _EXTRAS = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic"} | {
     "ollama": "ollama",
     "litellm": "litellm",
@@ -55,6 +58,10 @@ def build_model(spec: ModelSpec, *, script_dirs: Sequence[Path] = (), role: Role
             cannot be had.
     """
     builder = _BUILDERS[spec.scheme]
+    if _CACHE_TTL in spec.options and spec.scheme not in _KEEP_FOR_A_TIME:
+        raise InputError(
+            f"model {spec}: {_CACHE_TTL} is for bedrock: and anthropic: models; leave it out here"
+        )
     try:
         return builder(spec, _parameters(spec, role), script_dirs)
     except ImportError as error:
@@ -139,6 +146,16 @@ def _parameters(spec: ModelSpec, role: Role) -> dict[str, Any]:
     return {name: value for name, value in merged.items() if value is not None}
 
 
+def _cache(spec: ModelSpec) -> dict[str, Any]:
+    """The SDK's cache points, kept for the time that the spec asks for; none without a word on it."""
+    ttl = spec.options.get(_CACHE_TTL)
+    if ttl is None:
+        return {}
+    from strands.models.model import CacheConfig
+
+    return {"cache_config": CacheConfig(ttl=ttl)}
+
+
 def _timeout_s(spec: ModelSpec) -> float:
     return float(spec.options.get("timeout_s") or DEFAULT_TIMEOUT_S)
 
@@ -178,7 +195,7 @@ def _bedrock(spec: ModelSpec, parameters: dict[str, Any], _: Sequence[Path]) -> 
         connect_timeout=CONNECT_TIMEOUT_S,
         max_pool_connections=MAX_CONNECTIONS,
     )
-    named, rest = _split(parameters, BedrockModel.BedrockConfig)
+    named, rest = _split(_cache(spec) | parameters, BedrockModel.BedrockConfig)
     if rest:
         named["additional_request_fields"] = {**named.get("additional_request_fields", {}), **rest}
 
@@ -241,9 +258,11 @@ def _openai_responses(spec: ModelSpec, parameters: dict[str, Any], _: Sequence[P
 def _anthropic(spec: ModelSpec, parameters: dict[str, Any], _: Sequence[Path]) -> Any:
     from strands.models.anthropic import AnthropicModel
 
-    named, rest = _split(parameters, AnthropicModel.AnthropicConfig)
+    from nightgate.adapters.models.cache_writes import listening
+
+    named, rest = _split(_cache(spec) | parameters, AnthropicModel.AnthropicConfig)
     named.setdefault("max_tokens", _ANTHROPIC_MAX_TOKENS)
-    return AnthropicModel(
+    return listening(AnthropicModel)(
         client_args=_client_args(spec, "ANTHROPIC_API_KEY"), model_id=spec.id, params=rest, **named
     )
 

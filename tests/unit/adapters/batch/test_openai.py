@@ -14,8 +14,10 @@ from batch_double import a_record
 from nightgate.adapters.batch.openai import OpenAIBatches
 from nightgate.adapters.batch.records import Found, Record
 from nightgate.adapters.models import build_model, parse_spec
+from nightgate.adapters.replies import Reply
 from nightgate.calls import Outcome, Role
 from nightgate.evaluators.criterion import SYSTEM, read_reply
+from nightgate.trials import Usage
 
 ASKED = [{"role": "user", "content": [{"text": "Is it polite?"}]}]
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
@@ -170,3 +172,27 @@ def test_why_a_record_has_no_answer_is_kept(
     assert isinstance(found, Found)
     assert found.lost is not None
     assert (found.lost.outcome, found.lost.billed, found.lost.why) == (outcome, billed, why)
+
+
+def test_the_system_fingerprint_of_a_queued_answer_is_read_as_that_of_a_live_one() -> None:
+    """Live and batch judge one suite: which set-up answered must be told of both."""
+    queue = a_queue()
+    choice = {"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
+    reply, silent = Reply(lambda _: Usage()), Reply(lambda _: Usage())
+
+    for event in queue.events(a_record_of(), {"choices": [choice], "system_fingerprint": "fp_1"}):
+        reply.take(event, 0.0)
+    for event in queue.events(a_record_of(), {"choices": [choice], "system_fingerprint": None}):
+        silent.take(event, 0.0)
+
+    assert (reply.system_fingerprint, reply.stop_reason, reply.text) == ("fp_1", "end_turn", "yes")
+    assert silent.system_fingerprint is None
+
+
+def a_record_of() -> Record:
+    """Any record: what was asked does not matter here."""
+
+    async def made() -> Record:
+        return a_record(1)
+
+    return asyncio.run(made())
