@@ -183,7 +183,7 @@ def _json(value: Any, status: int = 200) -> Answer:
 
 
 @contextlib.contextmanager
-def _serving(route: Callable[[str, str, dict[str, str], bytes, Any], Answer]) -> Iterator[str]:
+def serving(route: Callable[[str, str, dict[str, str], bytes, Any], Answer]) -> Iterator[str]:
     server = _Server(route)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -393,7 +393,7 @@ def _uploaded(raw: bytes, content_type: str) -> bytes:
 def openai_batches(faults: Faults | None = None) -> Iterator[OpenAI]:
     """OpenAI's stand-in."""
     provider = OpenAI(faults=faults or Faults())
-    with _serving(provider.route) as url:
+    with serving(provider.route) as url:
         provider.url = url
         yield provider
 
@@ -538,6 +538,6 @@ def conversed(body: Mapping[str, Any], raw: Raw | None = None) -> JsonObject:
 def bedrock_batches(s3: Any, faults: Faults | None = None) -> Iterator[Bedrock]:
     """Bedrock's stand-in, over a real S3 server."""
     provider = Bedrock(faults=faults or Faults(), s3=s3)
-    with _serving(provider.route) as url:
+    with serving(provider.route) as url:
         provider.url = url
         yield provider

@@ -78,9 +78,9 @@ def check(till: Till, summary: dict[str, Any], *, before: int = 0) -> None:
     assert round(sum(billed[role] or 0 for role in ("agent", "judge")) * 1e9) == till.charged - before
 
 
-def capped(till: Till, cap: Decimal, before: int = 0) -> str:
+def capped(till: Till, cap: Decimal, before: int = 0, *, anew: bool = False) -> str:
     """The cap told to the till and to the command line."""
-    till.capped(before + int(cap * 10**9))
+    till.capped(before + int(cap * 10**9), anew=anew)
     return str(cap)
 
 
@@ -101,7 +101,7 @@ def test_spending_passes_the_cap_only_by_what_was_in_flight(
         till = TILL[0] = Till(tokens=tokens, fates=fates)
         suite = a_suite(Path(name), cases)
 
-        summary = ran(suite, run_id="r", budget_usd=capped(till, first), **how)
+        summary = ran(suite, run_id="r", budget_usd=capped(till, first, anew=True), **how)
         check(till, summary)
         assert summary["complete"] or summary["exit_code"] == 4
         if not summary["complete"]:
@@ -116,7 +116,7 @@ def test_spending_passes_the_cap_only_by_what_was_in_flight(
 
         before = till.charged
         asked = {"sweep": "r", "judges": (OTHER,), "evaluators": (TONE,), "repeat": 2}
-        swept = ran(suite, **asked, run_id="s", budget_usd=capped(till, first, before), **how)
+        swept = ran(suite, **asked, run_id="s", budget_usd=capped(till, first, before, anew=True), **how)
         check(till, swept, before=before)
         if not swept["complete"]:
             cap = capped(till, first + more, before)

@@ -450,3 +450,57 @@ async def test_members_that_are_one_judge_under_two_drives_are_refused(tmp_path:
     with pytest.raises(InputError, match="sits on the panel twice"):
         await run(suite, tmp_path)
     assert not open_store(str(tmp_path / "store")).find("runs/")
+
+
+# --- people's labels
+
+
+async def test_labels_are_asked_once_for_a_panel_and_held_against_each_of_its_judges(
+    tmp_path: Path,
+) -> None:
+    """People say whether the answer was short, not whether judge b thought so."""
+    suite = write_suite(tmp_path / "s")
+    await run(suite, tmp_path)
+    store = ("--store", tmp_path / "store")
+    sheet = nightgate("label", "r", "--sample", "100", "--out", "-", *store)
+    lines = [line for line in sheet.out.splitlines() if line.startswith("r,")]
+    (suite / "labels").mkdir()
+    (suite / "labels" / "people.csv").write_text(
+        "run_id,case_id,trial,evaluator,label\n"
+        + "".join(f"r,c{n},{t},Criterion:x,pass\n" for n in range(CASES) for t in range(TRIALS))
+    )
+
+    found = nightgate("calibrate", suite, "--run", "r", "--json", "-", *store).json
+
+    assert len(lines) == CASES * TRIALS
+    assert {line.split(",")[3] for line in lines} == {"Criterion:x"}
+    judges = {judge["judge_model"]: judge for judge in found["judges"]}
+    assert {judge["evaluator"] for judge in found["judges"]} == {"Criterion:x"}
+    assert set(judges) == {
+        "majority of scripted:a, scripted:b, scripted:c",
+        "scripted:a",
+        "scripted:b",
+        "scripted:c",
+    }
+    assert [model for model, judge in judges.items() if judge["pinned"]] == [
+        "majority of scripted:a, scripted:b, scripted:c"
+    ]
+    assert judges["scripted:c"]["agreement"]["value"] == 0.75
+    (among,) = found["among_judges"]
+    assert (among["cells"], among["apart"]) == (CASES * TRIALS, TRIALS)
+    assert "majority" not in str(among["judges"])
+
+
+async def test_a_panel_that_nobody_calibrated_does_not_gate_where_only_calibrated_judges_do(
+    tmp_path: Path,
+) -> None:
+    """It is the panel's fingerprint that has to meet the bar; its members are not told of."""
+    suite = write_suite(tmp_path / "s")
+    settings = suite / "suite.yaml"
+    settings.write_text(settings.read_text() + "gate: {judges: calibrated}\n")
+
+    summary = await run(suite, tmp_path)
+
+    told = [f["text"] for f in summary["findings"] if "not calibrated" in f["text"]]
+    assert len(told) == 1
+    assert told[0].startswith("Criterion:x does not gate")

@@ -163,8 +163,8 @@ def label(passed: int, judged: int) -> str:
     The 5% quantile of the pass rate under the Jeffreys prior at .90 or above is a stable pass, the 95%
     quantile at .10 or below a stable fail; nothing under 21 trials is called stable.
 
-    >>> label(21, 21), label(20, 21), label(20, 20), label(60, 62), label(0, 30)
-    ('stable pass', 'flaky', 'too few', 'flaky', 'stable fail')
+    >>> label(21, 21), label(20, 21), label(20, 20), label(62, 63), label(0, 30)
+    ('stable pass', 'flaky', 'too few', 'stable pass', 'stable fail')
     """
     if judged >= STABLE_TRIALS:
         low, high = stats.jeffreys(passed, judged, conf=0.9)

@@ -8,6 +8,7 @@ from typing import Any
 from nightgate.reports.text import plain
 
 _MOST = 40
+_MOST_PROPOSED = 10
 
 
 def render(board: Mapping[str, Any], *, every: bool = False) -> str:
@@ -39,6 +40,8 @@ def _lines(board: Mapping[str, Any], *, every: bool) -> Iterator[str]:
     hidden = len(board["pairs"]) - len(shown)
     if hidden:
         yield f"  {hidden} steady or too few to tell: --all lists them"
+    for case in board["promotable"][:_MOST_PROPOSED]:
+        yield f"  {plain(case, 60)} could gate, it passes steadily: nightgate promote-case SUITE CASE"
     yield f"reruns so far: {board['reruns']['trials']} trials, {_usd(board['reruns']['usd'])}"
 
 

@@ -160,7 +160,7 @@ def _settled(store: Store, manifest: Manifest) -> dict[str, Any]:
     assert closed is not None
     document = _document(store, manifest, closed)
     text = {"schema": SCHEMA, "suite": suite, "series": {**stored.get("series", {}), series: book_json(book)}}
-    # The night first: a book that lacks it is caught up by the next one, a night that is in and untold is not.
+    # The night first: the next one catches up a book that lacks it; a night that is in is told by none.
     try:
         store.create(keys.flakiness_report_key(manifest.run_id), _bytes(document))
     except ConflictError:

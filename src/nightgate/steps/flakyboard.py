@@ -11,6 +11,7 @@ from nightgate import stats
 from nightgate.flakiness import FLAKY, LABELS, Pair, State, Watched, baseline, label_of, trend
 from nightgate.ports import Store
 from nightgate.steps.flaky import fresh_book
+from nightgate.steps.flakybook import promotable
 
 _NANO = 1_000_000_000
 _ORDER = {State.BROKEN: 0, State.SUSPECT: 1, State.SOUND: 2}
@@ -51,6 +52,7 @@ def board(store: Store, suite: str) -> dict[str, Any] | None:
             "trials": sum(by_case.values()),
             "usd": sum(known) if len(known) == len(costs) else None,
         },
+        "promotable": promotable(book, [(row["case"], row["evaluator"]) for row in rows]),
         "pairs": rows,
     }
 

@@ -6,12 +6,13 @@ the second is written once and told to people.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from nightgate.flakiness import (
     FLAKY,
+    STABLE_PASS,
     Book,
     Change,
     Counts,
@@ -130,12 +131,29 @@ def findings_json(night: Night, suite: str, before: Book, after: Book, findings:
             for pair, watched in sorted(after.pairs.items())
             if pair in night.found and label_of(watched) == FLAKY and watched.state is not State.BROKEN
         ],
+        "promotable": promotable(after, night.found),
         "known": sorted(
             [case, evaluator]
             for (case, evaluator), watched in before.pairs.items()
             if _known(watched, after.pairs.get((case, evaluator)))
         ),
     }
+
+
+def promotable(book: Book, present: Collection[Pair]) -> list[str]:
+    """Capability cases that passed steadily under every evaluator: they could gate.
+
+    Args:
+        book: After a night.
+        present: Pairs of that night.
+    """
+    labels: dict[str, list[bool]] = {}
+    for pair in present:
+        watched = book.pairs[pair]
+        if watched.stage == "capability":
+            steady = watched.state is State.SOUND and label_of(watched) == STABLE_PASS
+            labels.setdefault(pair[0], []).append(steady)
+    return sorted(case for case, steady in labels.items() if all(steady))
 
 
 def _known(before: Watched, after: Watched | None) -> bool:

@@ -24,8 +24,14 @@ from nightgate.steps.reading import rows_of
 from nightgate.steps.sweeping import sweeps_by_source
 from nightgate.trials import Usage
 
-_TOKENS = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write", "tokens_cache_write_1h")
-_COLUMNS = ("case_id", "evaluator", "judge_model", "panel", *_TOKENS)
+_TOKENS = {
+    "input": "tokens_in",
+    "output": "tokens_out",
+    "cache_read": "tokens_cache_read",
+    "cache_write": "tokens_cache_write",
+    "cache_write_1h": "tokens_cache_write_1h",
+}
+_COLUMNS = ("case_id", "evaluator", "judge_model", "panel", *_TOKENS.values())
 
 
 @dataclass(slots=True)
@@ -75,9 +81,9 @@ def spent_on_judging(store: Store, source: Source) -> Spent:
         for row in rows:
             judge = row["judge_model"]
             own = row["panel"] is None and row["evaluator"] in panels
-            if own or not judge or judge.startswith("scripted:") or not any(row[name] for name in _TOKENS):
-                continue
-            found.add(row["evaluator"], judge, row["case_id"], Usage(*(row[name] or 0 for name in _TOKENS)))
+            usage = Usage(**{kind: row[column] or 0 for kind, column in _TOKENS.items()})
+            if judge and usage.total and not own and not judge.startswith("scripted:"):
+                found.add(row["evaluator"], judge, row["case_id"], usage)
     return found
 
 

@@ -150,7 +150,8 @@ def sweep_plan(
 
 
 _ASKED = (
-    "judges", "panel", "evaluators", "repeat", "batch", "case", "tag", "layer", "stage", "status", "of", "sweep_id",
+    "judges", "panel", "evaluators", "repeat", "batch", "case", "tag", "layer", "stage", "status", "of",
+    "sweep_id",
 )  # fmt: skip
 
 

@@ -120,6 +120,11 @@ def _transcripts_part(manifest: Manifest, name: str) -> PartRef:
     raise DamagedError(msg)
 
 
+def _once(value: Any) -> Any:
+    """Thousands of rows hold the same few texts: each is kept once."""
+    return intern(value) if isinstance(value, str) else value
+
+
 class StoredTrials:
     """The trials of a committed run, read one by one when they are asked for.
 
@@ -139,11 +144,8 @@ class StoredTrials:
         self.index: dict[tuple[str, int], dict[str, Any]] = {}
         """(case id, number) -> the columns of ``INDEX``, in the order of the parts."""
         for part in manifest.of(keys.TRIALS):
-            for place, row in enumerate(table_rows(table_of(store, manifest, part), INDEX)):
-                # Thousands of rows hold the same few texts: each is kept once.
-                row = {
-                    name: intern(value) if isinstance(value, str) else value for name, value in row.items()
-                }
+            for place, read in enumerate(table_rows(table_of(store, manifest, part), INDEX)):
+                row = {name: _once(value) for name, value in read.items()}
                 key = (row["case_id"], row["trial"])
                 self._places[key], self.index[key] = (part, place), row
 

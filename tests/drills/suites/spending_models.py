@@ -53,9 +53,11 @@ class Till:
         self.charged += self.flying.pop(number)
         self.answered += answered
 
-    def capped(self, cap: int | None) -> None:
-        """A new process with its cap; what was charged before stays."""
-        self.cap, self.most_flying, self.began_over = cap, 0, 0
+    def capped(self, cap: int | None, *, anew: bool = False) -> None:
+        """A process with its cap; a resume may find it passed by what was in flight before."""
+        self.cap, self.began_over = cap, 0
+        if anew:
+            self.most_flying = 0
 
 
 TILL: list[Till] = [Till()]

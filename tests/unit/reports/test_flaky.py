@@ -48,8 +48,13 @@ def test_steady_cases_are_a_number() -> None:
 def test_quarantine_says_how_long_and_whose() -> None:
     """One that is over is a warning of the run and gates."""
     entry = {
-        "case": "a", "owner": "ana", "reason": "race", "until": "2026-11-10", "days_left": 1, "expired": False,
-    }  # fmt: skip
+        "case": "a",
+        "owner": "ana",
+        "reason": "race",
+        "until": "2026-11-10",
+        "days_left": 1,
+        "expired": False,
+    }
 
     (line,) = quarantined({"quarantined": [entry, {**entry, "expired": True}]})
 

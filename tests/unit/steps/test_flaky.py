@@ -246,3 +246,14 @@ def test_the_board_knows_nights_that_nobody_settled() -> None:
 def test_no_night_has_no_board() -> None:
     """Nothing measured is not "all is well"."""
     assert board(InMemoryStore(), "demo") is None
+
+
+def test_a_capability_case_that_passes_steadily_is_proposed_for_the_gate() -> None:
+    """21 trials at least, under all of its evaluators."""
+    store = InMemoryStore()
+    for night in range(8):
+        found = outcomes({"a": "ppp", "b": "ppp"}) | {("b", "F"): Outcome(2, 1, 3)}
+        run_id = put_night(store, night, found, stages={"a": "capability", "b": "capability"})
+        document = flaky.settle(store, run_id)
+
+    assert document["promotable"] == board(store, "demo")["promotable"] == ["a"]
