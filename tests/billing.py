@@ -59,7 +59,7 @@ class Biller:
         wanted = [f"house-{name}" for name in names] or list(self.billed)
         return sum(sum(self.billed.get(name, ())) for name in wanted) / 1e9
 
-    def route(self, method: str, path: str, query: dict[str, str], raw: bytes, headers: Any) -> Answer:  # noqa: ARG002
+    def route(self, method: str, path: str, query: dict[str, str], raw: bytes, headers: Any) -> Answer:
         """One request."""
         body = json.loads(raw)
         model = body["model"]

@@ -19,6 +19,7 @@ import pytest
 from live.onecase import Ran, run_one, write_suite
 from live.openai_standin import Cut, Garbage, Late, Page, Refuse, Say, Standin, Step, openai_standin
 from live.readers import outcomes, rows
+from nightgate import run_suite
 from nightgate.adapters.models import build_model, parse_spec
 from nightgate.adapters.replies import Reply
 from nightgate.calls import Role
@@ -480,3 +481,23 @@ async def test_a_judge_that_changes_its_set_up_within_a_run_is_told(standin: Sta
     (told,) = [warning for warning in ran.summary["warnings"] if "set-ups" in warning]
     assert "openai:judge" in told
     assert "fp_1, fp_2" in told
+
+
+async def test_another_set_up_than_the_baselines_is_told(standin: Standin, tmp_path: Path) -> None:
+    """Name, options and prompt are the same; only the provider's word says that the judge is not."""
+    suite = write_suite(tmp_path / "wire", expect=CRITERION)
+    said = {"text": '{"verdict": "yes", "reason": "polite"}'}
+    agent = standin.plays("agent", Say())
+
+    async def night(run_id: str, fingerprint: str, **more: Any) -> list[str]:
+        judge = standin.plays("judge", Say(fingerprint=fingerprint, **said))
+        models = {"model": agent, "judge": judge}
+        done = await run_suite(suite, store=tmp_path / "store", run_id=run_id, **models, **more)
+        return [warning for warning in done.as_dict()["warnings"] if "answers with" in warning]
+
+    await night("a", "fp_1")
+    same = await night("b", "fp_1", baseline="a")
+    (told,) = await night("c", "fp_2", baseline="a")
+
+    assert same == []
+    assert "answers with fp_2, before it was fp_1" in told

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drill_lab import a_case, command, only, play, rows, write_suite
 
 from batch_standin import Raw
 from billing import PRICES, SERVER_ERROR, Biller, biller
-from drill_lab import a_case, command, only, play, rows, write_suite
 from nightgate.requests import RunRequest
 from nightgate.testing import InMemoryStore
 from nightgate.wiring import Progress, run_request

@@ -73,6 +73,32 @@ def test_unknown_prices_are_unknown_only_where_calls_are_made() -> None:
     assert (cost["agent"], cost["judge"], cost["user"], cost["total"]) == (None, 0.0, 0.0, None)
 
 
+def test_the_batch_price_stands_beside_the_list_price() -> None:
+    """By role; in the total a role without a queue counts at list price."""
+    suite = a_suite(a_case(), model="scripted:agent", judge="openai:gpt-6-luna")
+    planned = [a_planned_case(suite.cases[0], evaluators=("J",))]
+    judge = a_planned("J", kind="judge", judge_model="openai:gpt-6-luna")
+
+    cost = guess_cost(suite, planned, [judge], TABLE)
+
+    batch = cost["batch"]
+    assert cost["judge"] > 0
+    assert (batch["agent"], batch["judge"]) == (None, pytest.approx(cost["judge"] / 2))
+    assert batch["total"] == pytest.approx(cost["agent"] + batch["judge"])
+
+
+def test_what_is_known_of_an_unknown_cost_is_a_lower_bound() -> None:
+    """Null beside it."""
+    suite = a_suite(a_case(), model="openai:gpt-6-luna", judge="openai:nobody-knows")
+    planned = [a_planned_case(suite.cases[0], evaluators=("J",))]
+    judge = a_planned("J", kind="judge", judge_model="openai:nobody-knows")
+
+    cost = guess_cost(suite, planned, [judge], TABLE)
+
+    assert (cost["judge"], cost["total"], cost["batch"]["total"]) == (None, None, None)
+    assert cost["at_least"] == cost["agent"] > 0
+
+
 def test_a_longer_question_is_a_longer_prompt() -> None:
     """For agent and judge alike."""
     assert judge_call(a_case(text="x" * 400)).input == judge_call(a_case(text="x")).input + 100

@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from makers import a_case, a_plan, a_planned_case, a_suite
 from nightgate.cases import EvaluatorConfig, threshold_of
 from nightgate.estimates import guess_facts
+from nightgate.grids import evaluator_order, plan_cases, plan_evaluators
 from nightgate.plans import (
     Fingerprint,
     Plan,
-    evaluator_order,
     new_run_id,
-    plan_cases,
-    plan_evaluators,
     utc_date,
 )
 

@@ -42,8 +42,8 @@ def _document(request: RunRequest) -> dict[str, Any]:
     from nightgate.cases import load_suite
     from nightgate.cases.lint import lint, persona_mix
     from nightgate.estimates import expected_calls, guess_cost, guess_facts
+    from nightgate.grids import plan_cases, plan_evaluators
     from nightgate.panels import Jury, seated
-    from nightgate.plans import plan_cases, plan_evaluators
     from nightgate.prices import PriceTable
     from nightgate.steps.planning import planned_names, resolve, with_live_evaluators
 

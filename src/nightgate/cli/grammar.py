@@ -212,3 +212,31 @@ def starting_commands(commands: Any) -> None:
     trace.add_argument("--to", metavar="SUITE", help="write into the drafts folder of this suite")
     trace.add_argument("--json", metavar="PATH", help="write what was read as JSON; - for stdout")
     store_flag(trace)
+
+
+def bisect_command(commands: Any) -> None:
+    """Which setting moved the score."""
+    bisect = command(commands, "bisect", "which setting of the good run moves the broken cases back?")
+    bisect.epilog = (
+        "exit codes: 0 a swap moved something; 1 none did, or nothing broke; 2 wrong input; 3 it cannot be "
+        "told; 4 stopped by the budget: the same command goes on"
+    )
+    bisect.add_argument("good", metavar="GOOD", help="run id, baseline or latest, or one with :SUITE")
+    bisect.add_argument("bad", metavar="BAD", help="as GOOD; its configuration is the one that is varied")
+    bisect.add_argument("--suite", metavar="PATH", help="the suite's folder, where it is not where it was")
+    bisect.add_argument(
+        "--trials", type=int, metavar="N", help="trials of a case in a probe (default: as BAD, at least 3)"
+    )
+    bisect.add_argument("--dry-run", action="store_true", help="say what would be played; call nothing")
+    bisect.add_argument("--concurrency", type=int, metavar="N", help="agent trials in flight (default 10)")
+    bisect.add_argument(
+        "--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)"
+    )
+    bisect.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
+    bisect.add_argument("--budget-usd", metavar="X", help="hard cap over all probes; 0 calls no model at all")
+    bisect.add_argument("--prices", metavar="FILE", help="prices that override the bundled table")
+    bisect.add_argument(
+        "--allow-unpriced", action="store_const", const=True, help="a budget despite unknown prices"
+    )
+    bisect.add_argument("--json", metavar="PATH", help="write the answer as JSON; - for stdout")
+    store_flag(bisect)

@@ -134,6 +134,7 @@ def build_parser() -> argparse.ArgumentParser:
     grammar.plan_command(commands)
     grammar.sweep_command(commands)
     grammar.baseline_commands(commands)
+    grammar.bisect_command(commands)
     grammar.night_commands(commands)
     grammar.canary_command(commands)
     return parser

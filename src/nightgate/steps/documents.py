@@ -107,7 +107,7 @@ def _asked_for(plan: Plan, account: Account) -> dict[str, Any]:
         "owner": plan.owner,
         "live": plan.as_live,
         "filters": {name: list(values) for name, values in plan.filters.items()},
-        "warnings": [*plan.warnings, *summaries.mixed(account.heard.as_dict())],
+        "warnings": [*plan.warnings, *account.heard.warnings()],
         "judge_system_fingerprints": account.heard.as_dict(),
         "fingerprint": plan.fingerprint,
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,

@@ -105,6 +105,7 @@ def _stated(
     tallies = tally(plan, account.cells)
     outcome = outcome_of(store, tallies) if complete and not plan.is_sweep else NO_BASE
     decision = decide(tallies, complete=complete, outcome=outcome)
+    account.heard.before = _heard_in(store, plan.source if plan.is_sweep else outcome.base)
     write = sweep_document if plan.is_sweep else partial(document, outcome=outcome)
     summary = write(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
     write_summary(store, plan.run_id, summary)
@@ -116,6 +117,17 @@ def write_summary(store: Store, run_id: str, summary: Summary) -> None:
     if not _stands(store, run_id):
         text = json.dumps(summary.as_dict(), ensure_ascii=False, indent=1, allow_nan=False)
         store.replace(keys.summary_key(run_id), text.encode())
+
+
+def _heard_in(store: Store, run_id: str | None) -> dict[str, list[str]]:
+    """What judges' providers answered with in the run that this one is held beside, as far as it tells."""
+    if run_id is None:
+        return {}
+    try:
+        told = json.loads(store.read(keys.summary_key(run_id))).get("judge_system_fingerprints")
+    except (MissingError, ValueError):
+        return {}
+    return dict(told or {})
 
 
 def _stands(store: Store, run_id: str) -> bool:

@@ -19,14 +19,13 @@ from nightgate.cases.judges import Judged
 from nightgate.errors import ConflictError, InputError
 from nightgate.estimates import expected_calls
 from nightgate.evaluators.registry import Registered
+from nightgate.grids import plan_cases, plan_evaluators
 from nightgate.panels import Jury, seated
 from nightgate.plans import (
     Fingerprint,
     Plan,
     digest,
     new_run_id,
-    plan_cases,
-    plan_evaluators,
     utc_date,
 )
 from nightgate.ports import Store
@@ -63,7 +62,8 @@ def resolve(suite: Suite, request: RunRequest) -> Suite:
 def _judged(suite: Suite, live: Live | None, request: RunRequest) -> Judged:
     """One judge or a panel: the request's, else the live one, else the suite's."""
     if request.judge is not None:
-        return Judged(judge=request.judge)
+        # As it is written: whoever builds the model, or checks the flags, refuses it in a line.
+        return Judged().model_copy(update={"judge": request.judge})
     if request.panel is not None:
         return Judged.model_validate({"judge": Panel.of(request.panel, request.judges)})
     return live if live is not None and live.judges else suite

@@ -57,7 +57,7 @@ def sweep_document(
         "agreement": list(_agreement(plan, account)),
         "panels": summaries.panels(tallies, account.verdicts),
         "judge_system_fingerprints": account.heard.as_dict(),
-        "warnings": list(summaries.mixed(account.heard.as_dict())),
+        "warnings": account.heard.warnings(),
         **account.money(),
         "tokens": account.ledger.tokens(),
         "calls": account.ledger.counts(),

@@ -22,6 +22,8 @@ class Heard:
     """System fingerprints of a run's judges, as calls are counted."""
 
     _found: dict[str, set[str]] = field(default_factory=dict)
+    before: Prints = field(default_factory=dict)
+    """Those of the run that this one is held beside: its baseline, or what a sweep judges again."""
 
     def hear(self, call: Call) -> None:
         """Note what a judge's call was answered with."""
@@ -31,6 +33,11 @@ class Heard:
     def as_dict(self) -> dict[str, list[str]]:
         """``judge_system_fingerprints`` of the summary: empty where no provider tells any."""
         return {spec: sorted(values) for spec, values in sorted(self._found.items())}
+
+    def warnings(self) -> list[str]:
+        """A line for each judge that is not known to be one and the same, within the run and beside it."""
+        now = self.as_dict()
+        return [*mixed(now), *changed(self.before, now)]
 
 
 def mixed(now: Prints) -> Iterator[str]:
@@ -61,7 +68,7 @@ def changed(before: Prints, now: Prints) -> Iterator[str]:
         if old and new:
             yield (
                 f"judge {spec}: its provider answers with {_shown(new)}, before it was {_shown(old)}: "
-                "differences may be the judge's; judge the baseline again with `nightgate sweep baseline`"
+                "a difference may be the judge's. `nightgate sweep baseline` judges the baseline again"
             )
 
 

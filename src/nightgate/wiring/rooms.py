@@ -127,6 +127,7 @@ async def open_room(
     store: Store | None = None,
     clock: Clock | None = None,
     joining: bool = False,
+    again: rerunning.Chosen | None = None,
 ) -> Room:
     """Check everything that can be checked, plan the run (or take up a planned one), open its room.
 
@@ -137,6 +138,7 @@ async def open_room(
         store: Where it is open already.
         clock: Gives the scheduled start.
         joining: Whether other processes may be at work on the run that is taken up.
+        again: What of another run is played again, where that is not for the request to say.
 
     Raises:
         InputError: Before anything was spent.
@@ -151,7 +153,8 @@ async def open_room(
     if stored is not None:
         request = (sweeping.taken_up if stored.is_sweep else planning.resumed)(stored, request)
     sweeps = request.sweep is not None
-    again = await asyncio.to_thread(_reachable, rerunning.chosen, store, request, loaded.suite, stored)
+    if again is None:
+        again = await asyncio.to_thread(_reachable, rerunning.chosen, store, request, loaded.suite, stored)
     if again is not None:
         loaded, request = again.suite(loaded), again.request(request)
     if sweeps:

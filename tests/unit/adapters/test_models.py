@@ -579,3 +579,61 @@ async def test_nobody_listening_is_a_disconnect() -> None:
         await _ask(model)
     await close_model(model)
     assert classify(caught.value).outcome is Outcome.DISCONNECT
+
+
+# --- how long written tokens are kept
+
+
+@pytest.mark.parametrize(
+    ("details", "ttl", "hour"),
+    [
+        ([{"ttl": "5m", "inputTokens": 60}, {"ttl": "1h", "inputTokens": 40}], None, 40),
+        ([{"ttl": "5m", "inputTokens": 100}], "1h", 0),
+        ([{"ttl": "1h", "inputTokens": 100}], "5m", 100),
+        (None, None, 0),
+        (None, "5m", 0),
+        (None, "1h", 100),
+        ([], "1h", 100),
+        ("nonsense", None, 0),
+    ],
+)
+def test_the_provider_says_how_long_tokens_are_kept_else_the_spec(details: Any, ttl: Any, hour: int) -> None:
+    """Never a guess in silence: five minutes is what a cache point without a word gets."""
+    raw = {"inputTokens": 7, "outputTokens": 1, "cacheWriteInputTokens": 100, "cacheDetails": details}
+    assert normalise_usage(raw, "beside", ttl) == Usage(
+        input=7, output=1, cache_write=100, cache_write_1h=hour
+    )
+
+
+def test_cache_ttl_turns_the_sdks_cache_points_on_and_is_no_parameter_of_the_request() -> None:
+    """What is asked for is what is priced."""
+    model = build_model(parse_spec("bedrock:m:0?region=eu-central-1&cache_ttl=1h"))
+    assert model.config["cache_config"].ttl == "1h"
+    assert "additional_request_fields" not in model.config
+
+
+@pytest.mark.parametrize("text", ["openai:x?cache_ttl=1h", "ollama:x?cache_ttl=1h"])
+def test_cache_ttl_is_refused_where_no_provider_takes_it(text: str) -> None:
+    """It would change the price and nothing else."""
+    with pytest.raises(InputError, match="cache_ttl is for bedrock: and anthropic:"):
+        build_model(parse_spec(text))
+
+
+def test_cache_ttl_is_one_of_two_times() -> None:
+    """There is no third."""
+    with pytest.raises(InputError, match="cache_ttl is 5m or 1h"):
+        parse_spec("bedrock:m:0?cache_ttl=2h")
+
+
+def test_bedrock_is_sent_the_service_tier_that_is_priced() -> None:
+    """Under Converse's own name."""
+    model = build_model(parse_spec("bedrock:m:0?region=eu-central-1&service_tier=flex"))
+    request = model._format_request([{"role": "user", "content": [{"text": "hi"}]}])
+    assert request["serviceTier"] == {"type": "flex"}
+
+
+def test_responses_are_sent_the_service_tier_that_is_priced() -> None:
+    """As a parameter of the request."""
+    model = build_model(parse_spec("openai-responses:x?service_tier=priority&base_url=http://127.0.0.1:1/v1"))
+    request = model._format_request([{"role": "user", "content": [{"text": "hi"}]}])
+    assert request["service_tier"] == "priority"

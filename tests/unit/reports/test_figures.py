@@ -89,6 +89,32 @@ def test_an_unknown_price_is_said() -> None:
 
 
 @pytest.mark.parametrize(
+    ("judge", "listed", "queued", "said"),
+    [
+        (0.2, 0.2, 0.1, "judge $0.2000 (by batch $0.1000)"),
+        (0.1, 0.2, 0.1, "judge $0.1000 (list $0.2000)"),
+        (0.15, 0.2, 0.1, "judge $0.1500 (list $0.2000, by batch $0.1000)"),
+        (0.2, 0.2, None, "judge $0.2000 (no batch price)"),
+        (0.0, 0.0, None, "judge $0.0000, total"),
+    ],
+)
+def test_what_the_judges_cost_the_other_way_is_said(
+    judge: float, listed: float, queued: float | None, said: str
+) -> None:
+    """Live ones by batch, batched ones at list price; that there is no queue, too."""
+    known = {"agent": 0.0, "judge": judge, "judge_list": listed, "judge_batch": queued, "user": 0.0}
+    cost = {**known, "total": judge, "unpriced_calls": 0, "at_least": {**known, "total": judge}}
+    assert said in money(a_summary(cost_usd=cost, calls={"total": 2, "retries": 0, "late": 0}))
+
+
+def test_a_case_and_a_verdict_are_priced_with_as_many_digits_as_they_need() -> None:
+    """Nothing is said of what is unknown, or free."""
+    each = {"case": 1.5, "trial": 0.5, "verdict": 0.0000312}
+    assert money(a_summary(cost_per=each)).endswith("; $1.5000 a case, $0.000031 a verdict")
+    assert " a case" not in money(a_summary(cost_per=dict.fromkeys(each)))
+
+
+@pytest.mark.parametrize(
     ("more", "command"),
     [
         ({}, "nightgate runs support"),

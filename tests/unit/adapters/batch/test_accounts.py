@@ -16,7 +16,6 @@ from nightgate.prices import FREE, Budget, Price, scaled
 from nightgate.prices.costs import LongContext
 
 
-
 def queued(price: Price) -> Price:
     """With a batch queue at half of it."""
     return replace(price, batch=scaled(price, Decimal("0.5")))
