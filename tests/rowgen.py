@@ -44,9 +44,7 @@ MOMENTS = st.none() | st.datetimes(
     datetime(2100, 1, 1),  # noqa: DTZ001 - same
     timezones=st.just(UTC),
 ).map(lambda moment: moment.replace(fold=0))
-USAGES = whole(
-    Usage, input=WIDE, output=WIDE, cache_read=WIDE, cache_write=WIDE, cache_write_1h=WIDE
-)
+USAGES = whole(Usage, input=WIDE, output=WIDE, cache_read=WIDE, cache_write=WIDE, cache_write_1h=WIDE)
 TOOL_CALLS = whole(
     ToolCall, name=TEXT, arguments=JSON, result=OPTIONAL_TEXT, status=OPTIONAL_TEXT, call_id=TEXT
 )

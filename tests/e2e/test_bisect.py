@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from shell import SUPPORT, Ran, nightgate
+from nightgate.cli import main
+from shell import DRILLS, SUPPORT, Ran, nightgate
 
 YES = "[{say: 'yes'}]"
 NO = "[{say: 'no'}]"
@@ -23,13 +26,15 @@ ASKED = "judge: [{id: polite, criterion: Is it polite?}]"
 class Bench:
     """A suite and a store; runs by id."""
 
-    def __init__(self, folder: Path, *, expect: str = ANSWER) -> None:
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], *, expect: str = ANSWER) -> None:
+        self.capsys = capsys
         self.folder, self.store = folder / "suite", str(folder / "store")
         (self.folder / "scripts").mkdir(parents=True)
         cases = (f"  - {{id: {case}, input: {case}, expect: {{{expect}}}}}" for case in "abc")
         (self.folder / "cases.yaml").write_text("\n".join(["cases:", *cases]))
         self.settings()
         self.model("good")
+        self.judge("kind")
 
     def settings(self, *lines: str) -> None:
         """Write suite.yaml."""
@@ -53,12 +58,19 @@ class Bench:
 
     def run(self, run_id: str, *flags: str) -> None:
         """A run to its end, whatever its gate says."""
-        done = nightgate("run", self.folder, "--store", self.store, "--run-id", run_id, *flags)
+        done = self.here("run", str(self.folder), "--run-id", run_id, *flags)
         assert done.code in (0, 1), done.err
 
     def bisect(self, *flags: str, good: str = "a", bad: str = "b") -> Ran:
         """The search; its document on stdout."""
-        return nightgate("bisect", good, bad, "--store", self.store, "--json", "-", *flags)
+        return self.here("bisect", good, bad, "--json", "-", *flags)
+
+    def here(self, *words: str) -> Ran:
+        """One command in this process: a test needs many."""
+        self.capsys.readouterr()
+        code = main([*words, "--store", self.store])
+        said = self.capsys.readouterr()
+        return Ran(code, said.out, said.err)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table, as any reader of Parquet sees them."""
@@ -71,10 +83,26 @@ class Bench:
         return {plan["run_id"]: plan for plan in found}
 
 
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of ours from outside; the drills' agents are importable."""
+    for name in [name for name in os.environ if name.startswith("NIGHTGATE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.syspath_prepend(str(DRILLS))
+
+
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
     """Cases judged by code."""
-    return Bench(tmp_path)
+    return Bench(tmp_path, capsys)
+
+
+@pytest.fixture
+def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    """Cases judged by a judge, and a stricter one that fails case a."""
+    bench = Bench(tmp_path, capsys, expect=ASKED)
+    bench.judge("strict", a="{fields: {verdict: 'no', reason: rude}}")
+    return bench
 
 
 def verdicts(document: Any) -> dict[str, str]:
@@ -188,21 +216,12 @@ def test_two_changes_that_each_break_a_case_are_found_together(bench: Bench) -> 
 # --- judges ---
 
 
-def stricter(tmp_path: Path) -> Bench:
-    """Two runs of one model; the second judge fails case a."""
-    bench = Bench(tmp_path, expect=ASKED)
-    kind = bench.judge("kind")
-    strict = bench.judge("strict", a="{fields: {verdict: 'no', reason: rude}}")
-    bench.run("a", "--judge", kind)
-    bench.run("b", "--judge", strict)
-    return bench
-
-
-def test_a_judge_that_got_stricter_is_found_over_the_bad_runs_stored_trials(tmp_path: Path) -> None:
+def test_a_judge_that_got_stricter_is_found_over_the_bad_runs_stored_trials(judged: Bench) -> None:
     """The judge's probes call no agent, and first ask the strict judge about the same trials again."""
-    bench = stricter(tmp_path)
+    judged.run("a", "--judge", "scripted:kind")
+    judged.run("b", "--judge", "scripted:strict")
 
-    done = bench.bisect()
+    done = judged.bisect()
 
     assert done.code == 0, done.err
     assert done.json["answer"] == "judge moved 1 of 1"
@@ -210,38 +229,58 @@ def test_a_judge_that_got_stricter_is_found_over_the_bad_runs_stored_trials(tmp_
     found = probes(done.json)
     assert list(found) == ["control", "judge-again", "judge"]
     swept = {found[name]["run_id"]: found[name]["kind"] for name in ("judge-again", "judge")}
-    calls = [call for call in bench.rows("calls") if call["run_id"] in swept]
+    calls = [call for call in judged.rows("calls") if call["run_id"] in swept]
     assert set(swept.values()) == {"sweep"}
     assert [call["role"] for call in calls] == ["judge"] * 6
-    assert {bench.plans()[run]["source"] for run in swept} == {"b"}
+    assert {judged.plans()[run]["source"] for run in swept} == {"b"}
 
 
-def test_a_bad_run_of_single_trials_has_the_controls_judged(tmp_path: Path) -> None:
+def test_a_bad_run_of_single_trials_has_the_controls_judged(judged: Bench) -> None:
     """One stored trial tells no factor from a flicker."""
-    bench = Bench(tmp_path, expect=ASKED)
-    strict = bench.judge("strict", a="{fields: {verdict: 'no', reason: rude}}")
-    bench.run("a", "--judge", bench.judge("kind"), "--trials", "1")
-    bench.run("b", "--judge", strict, "--trials", "1")
+    judged.run("a", "--judge", "scripted:kind", "--trials", "1")
+    judged.run("b", "--judge", "scripted:strict", "--trials", "1")
+
+    done = judged.bisect()
+
+    assert done.code == 0, done.err
+    found = probes(done.json)
+    assert judged.plans()[found["judge"]["run_id"]]["source"] == found["control"]["run_id"]
+    assert done.json["swaps"][0]["probe"] == [3, 3]
+
+
+def test_a_panel_is_swapped_as_a_whole(judged: Bench) -> None:
+    """Its members are no judges of their own here."""
+    judged.judge("fine")
+    panel = "{panel: [scripted:kind, scripted:fine, scripted:strict], rule: majority}"
+    suite = judged.folder / "suite.yaml"
+    single = suite.read_text()
+    suite.write_text(single.replace("judge: scripted:kind", f"judge: {panel}"))
+    judged.run("a")
+    suite.write_text(single)
+    judged.run("b", "--judge", "scripted:strict")
+
+    done = judged.bisect()
+
+    assert done.code == 0, done.err
+    assert [(swap["before"], swap["probe"]) for swap in done.json["swaps"]] == [
+        ("majority of scripted:kind, scripted:fine, scripted:strict", [3, 3])
+    ]
+
+
+def test_a_simulated_user_is_swapped_in_conversations(bench: Bench, tmp_path: Path) -> None:
+    """One that leaves at once reaches no goal."""
+    talks = tmp_path / "talks"
+    shutil.copytree(DRILLS / "talks", talks)
+    (talks / "scripts" / "rude.yaml").write_text("replies:\n  '*': [{say: '[LEAVE]'}]\n")
+    for run_id, user in (("a", "user"), ("b", "rude")):
+        bench.here("run", str(talks), "--run-id", run_id, "--user", f"scripted:{user}", "--case", "moves")
 
     done = bench.bisect()
 
     assert done.code == 0, done.err
-    found = probes(done.json)
-    assert bench.plans()[found["judge"]["run_id"]]["source"] == found["control"]["run_id"]
-    assert done.json["swaps"][0]["probe"] == [3, 3]
-
-
-def test_a_judge_that_flickers_over_the_same_trials_is_not_made_up_for_by_another(tmp_path: Path) -> None:
-    """It fails in run and control, and passes the stored trials when it is asked once more."""
-    bench = Bench(tmp_path, expect=ASKED)
-    kind = bench.judge("kind")
-    bench.run("a", "--judge", kind)
-    bench.run("b", "--judge", bench.judge("strict", a="{fields: {verdict: 'no', reason: rude}}"))
-    first = bench.bisect()
-    control = probes(first.json)["control"]["run_id"]
-
-    assert bench.plans()[control]["judge"] == "scripted:strict"
-    assert first.json["broken"][0]["probes"][0]["control"] == [0, 3]
+    assert {swap["text"] for swap in done.json["swaps"]} == {"user: scripted:user -> scripted:rude"}
+    assert "GoalCompletion" in {entry["evaluator"] for entry in done.json["broken"]}
+    assert set(verdicts(done.json).values()) == {"explained"}
 
 
 # --- money, and going on ---
@@ -365,10 +404,10 @@ def test_a_suite_that_is_not_the_bad_runs_any_more_is_refused(bench: Bench) -> N
     assert "the suite is not as it was for b: the agent changed (model)" in done.err
 
 
-def test_runs_of_different_suites_are_refused(bench: Bench, tmp_path: Path) -> None:
+def test_runs_of_different_suites_are_refused(bench: Bench) -> None:
     """They share no case."""
     bench.run("a")
-    nightgate("run", SUPPORT, "--store", bench.store, "--run-id", "other", "--no-alerts")
+    bench.here("run", str(SUPPORT), "--run-id", "other", "--no-alerts")
 
     done = bench.bisect(bad="other")
 
@@ -389,7 +428,7 @@ def test_what_cannot_be_asked_is_exit_2(bench: Bench, words: tuple[str, ...], sa
     bench.run("a")
     bench.run("b", "--model", bench.model("bad", a=NO))
 
-    done = nightgate("bisect", *words, "--store", bench.store)
+    done = bench.here("bisect", *words)
 
     assert done.code == 2
     assert said in done.err

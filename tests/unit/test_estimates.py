@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from makers import a_case, a_planned, a_planned_case, a_suite
@@ -77,7 +79,7 @@ def test_the_batch_price_stands_beside_the_list_price() -> None:
     """By role; in the total a role without a queue counts at list price."""
     suite = a_suite(a_case(), model="scripted:agent", judge="openai:gpt-6-luna")
     planned = [a_planned_case(suite.cases[0], evaluators=("J",))]
-    judge = a_planned("J", kind="judge", judge_model="openai:gpt-6-luna")
+    judge = replace(a_planned("J", kind="judge"), judge_model="openai:gpt-6-luna")
 
     cost = guess_cost(suite, planned, [judge], TABLE)
 
@@ -91,7 +93,7 @@ def test_what_is_known_of_an_unknown_cost_is_a_lower_bound() -> None:
     """Null beside it."""
     suite = a_suite(a_case(), model="openai:gpt-6-luna", judge="openai:nobody-knows")
     planned = [a_planned_case(suite.cases[0], evaluators=("J",))]
-    judge = a_planned("J", kind="judge", judge_model="openai:nobody-knows")
+    judge = replace(a_planned("J", kind="judge"), judge_model="openai:nobody-knows")
 
     cost = guess_cost(suite, planned, [judge], TABLE)
 

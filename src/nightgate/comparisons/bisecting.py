@@ -108,6 +108,8 @@ class Search:
 
     def next(self) -> Asked | None:
         """What is to be found out next; None where nothing is left to ask."""
+        if not self.pairs:
+            return None
         if CONTROL not in self.found:
             return Asked(name=CONTROL, factors=(), pairs=self.pairs)
         left = set(self._steady())

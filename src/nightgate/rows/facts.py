@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
+from sys import intern
 from typing import Any
 
 from nightgate.calls import Call, Outcome, Role
@@ -199,7 +201,7 @@ def trial_from_row(row: Mapping[str, Any], transcript: Mapping[str, Any] | None 
             conversation=talk_of(row),
             messages=tuple(_parsed(transcript, "messages", ())),
             tools_offered=_offered(transcript),
-            system_prompt=None if transcript is None else transcript["system_prompt"],
+            system_prompt=_prompt(transcript),
             usage=_usage(row),
             **{name: row[name] for name in _SAME},
         )
@@ -215,8 +217,21 @@ def talk_of(row: Mapping[str, Any]) -> Talk | None:
 
 def _offered(transcript: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
     """``null`` says that the target shows no agent."""
-    offered = _parsed(transcript, "tools", ())
+    text = None if transcript is None else transcript["tools"]
+    return () if text is None else _tools(text)
+
+
+@lru_cache(maxsize=32)
+def _tools(text: str) -> tuple[Any, ...] | None:
+    """Tools by their text: all trials of a run offer the same, and the schemas are most of what one holds."""
+    offered = json_value(text)
     return None if offered is None else tuple(offered)
+
+
+def _prompt(transcript: Mapping[str, Any] | None) -> str | None:
+    """The system prompt, kept once however many trials had it."""
+    text: str | None = None if transcript is None else transcript["system_prompt"]
+    return None if text is None else intern(text)
 
 
 def cell_from_row(row: Mapping[str, Any]) -> Cell:

@@ -69,7 +69,9 @@ class Bisection:
     @property
     def fixed(self) -> tuple[Fixed, ...]:
         """What differs and is not swapped."""
-        return (*fixed(self.good, self.bad, self.search.swaps), *self.refused)
+        gone = {found.part for found in self.refused}
+        told = fixed(self.good, self.bad, self.search.swaps)
+        return (*(found for found in told if found.part not in gone), *self.refused)
 
     def refuse(self, factor: str, why: str) -> None:
         """Leave a setting out that cannot be had any more."""

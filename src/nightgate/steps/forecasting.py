@@ -204,10 +204,7 @@ class Forecast:
         known = all(line.known for line in self.bill.lines)
         at_least = sum((line.nanousd for line in self.bill.lines), Fraction(0))
         batch = sum(
-            (
-                line.nanousd if line.batch_factor is None else line.batch_nanousd
-                for line in self.bill.lines
-            ),
+            (line.nanousd if line.batch_factor is None else line.batch_nanousd for line in self.bill.lines),
             Fraction(0),
         )
         has_batch = any(line.batch_factor is not None for line in self.bill.lines)

@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from nightgate.calibration import may_block
 from nightgate.calls import Call, CallStart, Role
 from nightgate.cases import Suite
 from nightgate.cases.quarantines import faults as quarantine_faults
@@ -31,14 +30,14 @@ from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living
 from nightgate.requests import RunRequest
 from nightgate.runner import Done, size_executor
 from nightgate.scores import Cell
-from nightgate.steps import bases, calibrating, planning, probing, reusing
+from nightgate.steps import bases, planning, probing, reusing
 from nightgate.steps.collecting import collect
 from nightgate.steps.finishing import finish_run
 from nightgate.steps.listing import resolve
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.trials import Trial
 from nightgate.wiring.alerts import refuse_bad_channels
-from nightgate.wiring.judges import refuse_related, seat_judges
+from nightgate.wiring.judges import advisory, refuse_related, seat_judges
 
 LEAST_RETRIES = 200
 RETRIES_A_TRIAL = 4
@@ -193,21 +192,10 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
         live=furniture.live,
         now=now,
         warnings=furniture.warnings,
-        advisory=await asyncio.to_thread(_advisory, furniture),
+        advisory=await asyncio.to_thread(
+            advisory, suite, furniture.store, furniture.evaluators, live=furniture.live
+        ),
     )
-
-
-def _advisory(furniture: Furniture) -> list[str]:
-    """Judge evaluators that may not gate, where the suite lets only calibrated judges do so."""
-    if furniture.suite.gate.judges != "calibrated":
-        return []
-    facts = {
-        name: furniture.evaluators[name].facts
-        for name in planning.planned_names(furniture.suite, live=furniture.live)
-    }
-    judges = {name: known.fingerprint for name, known in facts.items() if known.kind == "judge"}
-    document = calibrating.kept(furniture.store, furniture.suite.suite)
-    return sorted(set(judges) - may_block(document, judges))
 
 
 def _users(suite: Suite) -> dict[str, str]:

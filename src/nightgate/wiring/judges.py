@@ -1,22 +1,25 @@
 """Who judges a run: one model or a panel, built without a call; and judges that may not judge it.
 
-Owns which judge's evaluators stand behind which planned column of a run.
+Owns which judge's evaluators stand behind which planned column of a run, and which may not gate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nightgate.calibration import may_block
 from nightgate.cases import Suite
 from nightgate.cases.kinship import kinship
 from nightgate.errors import InputError
 from nightgate.evaluators import registry
 from nightgate.evaluators.registry import Registered
 from nightgate.panels import Jury, member_name, panel_fingerprint
+from nightgate.ports import Store
 from nightgate.requests import RunRequest
+from nightgate.steps import calibrating, planning
 
 REFUSE = "refuse"
 
@@ -78,3 +81,19 @@ def refuse_related(request: RunRequest, suite: Suite, agent: str, judges: Collec
         told = "; ".join(f"judge {judge!r} of agent {agent!r}: {why}" for judge, why in found)
         msg = f"{suite.file}: {told}. Pin another judge, or let it pass with --related-judges warn"
         raise InputError(msg)
+
+
+def advisory(suite: Suite, store: Store, evaluators: Mapping[str, Registered], *, live: bool) -> list[str]:
+    """Judge evaluators that may not gate, where the suite lets only calibrated judges do so.
+
+    Args:
+        suite: Resolved.
+        store: Where the last calibration lies.
+        evaluators: Built, by planned column; a panel's members have no say of their own.
+        live: Whether ``when: live`` evaluators take part.
+    """
+    if suite.gate.judges != "calibrated":
+        return []
+    facts = {name: evaluators[name].facts for name in planning.planned_names(suite, live=live)}
+    judges = {name: known.fingerprint for name, known in facts.items() if known.kind == "judge"}
+    return sorted(set(judges) - may_block(calibrating.kept(store, suite.suite), judges))

@@ -628,7 +628,7 @@ def test_cache_ttl_is_one_of_two_times() -> None:
 def test_bedrock_is_sent_the_service_tier_that_is_priced() -> None:
     """Under Converse's own name."""
     model = build_model(parse_spec("bedrock:m:0?region=eu-central-1&service_tier=flex"))
-    request = model._format_request([{"role": "user", "content": [{"text": "hi"}]}])
+    request = model.format_request([{"role": "user", "content": [{"text": "hi"}]}])
     assert request["serviceTier"] == {"type": "flex"}
 
 
