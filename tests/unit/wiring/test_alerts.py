@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +121,7 @@ def test_an_unknown_channel_is_refused_before_anything_is_spent() -> None:
 
 def test_a_target_out_of_reach_is_a_warning_at_the_start_of_a_night(tmp_path: Path) -> None:
     """The night is worth more than its message, which is kept and sent later."""
-    suite = shutil.copytree(SUPPORT, tmp_path / "support")
-    with (suite / "suite.yaml").open("a") as file:
-        file.write("\nalerts: [default]\n")
-    request = RunRequest(suite=str(suite))
+    request = RunRequest(suite=str(SUPPORT), store=str(tmp_path))
 
     warnings = asyncio.run(check_channels(request, {"default": RecordingChannel(failures=None)}))
 
