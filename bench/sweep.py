@@ -66,7 +66,7 @@ def _apart(args: argparse.Namespace, suite: Path, store: str, run_id: str) -> di
     """A sweep in a process of its own, so that its memory is its own."""
     flags = [f"--{name}={getattr(args, name)}" for name in ("judges", "evaluators", "concurrency")]
     command = [sys.executable, __file__, *flags, "--sweep", str(suite), store, run_id]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -26,8 +26,8 @@ from nightgate.steps.reading import load_plan, manifest_of, rows_of, table_of
 from nightgate.trials import Ending, Trial
 
 INDEX = ("case_id", "trial", "case_hash", "ending", "tags", "layer", "stage")
-_KEPT_PARTS = 4
-"""Of trials and of their transcripts, this one and the next: readers walk through them in order."""
+_KEPT_PARTS = 8
+"""Of trials and of their transcripts: shards walk through them in the same order, but not in step."""
 
 
 def stored_trial(store: Store, run_id: str, case_id: str | None, number: int) -> tuple[Trial, bool]:
