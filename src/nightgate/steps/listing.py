@@ -11,7 +11,6 @@ from typing import Any
 
 from nightgate.errors import MissingError
 from nightgate.ports import Store
-from nightgate.steps.bases import baseline_run
 
 _PLAN = re.compile(r"runs/([0-9a-z-]{1,64})/plan\.json")
 
@@ -53,6 +52,9 @@ def resolve(store: Store, text: str, suite: str | None = None) -> str:
     """
     word, _, named = text.partition(":")
     if word == "baseline":
+        # Rows are read for it, and commands that name no baseline need no Arrow.
+        from nightgate.steps.bases import baseline_run
+
         return baseline_run(store, named or suite)
     return latest(store, named or suite) if word == "latest" else text
 
