@@ -81,8 +81,8 @@ async def find_flaky(
         return await asyncio.to_thread(flaky.settle, store, run_id)
     except MissingError:
         raise
-    except NightgateError as error:
-        return {"schema": 1, "run_id": run_id, "night": False, "reason": str(error)}
+    except Exception as error:  # a damaged document must not hide the verdict
+        return {"schema": 1, "run_id": run_id, "night": False, "reason": _why(error)}
 
 
 async def canaries(
@@ -103,8 +103,12 @@ async def canaries(
     again = await asyncio.to_thread(_reruns, store, run_id)
     try:
         return await judge_canaries(request, run_id, progress, suite=suite, store=store, beside=again)
-    except NightgateError as error:
-        return {"run_id": run_id, "error": str(error)}
+    except Exception as error:  # as above
+        return {"run_id": run_id, "error": _why(error)}
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, NightgateError) else f"{type(error).__name__}: {error}"
 
 
 def _reruns(store: Store, run_id: str) -> list[str]:
