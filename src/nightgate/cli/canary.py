@@ -29,7 +29,8 @@ async def _judge(args: argparse.Namespace) -> int:
     with Reporter() as reporter:
         progress = wiring.Progress(on_plan=reporter.planned, on_cell=reporter.cell)
         with users_prints_aside():
-            document = await judge_canaries(request, run_id, progress)
+            again = await wiring.reruns_beside(request, run_id)
+            document = await judge_canaries(request, run_id, progress, beside=again)
     lines = render(document) or [f"run {run_id}: the suite has no canary case"]
     print("\n".join(lines), file=people(args.json))
     write_json(document, args.json)

@@ -28,7 +28,7 @@ from nightgate.steps import reporting
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.gating import gate_run
 from nightgate.summaries import Summary
-from nightgate.wiring.afterwards import afterwards, alert, canaries, find_flaky
+from nightgate.wiring.afterwards import afterwards, alert, canaries, find_flaky, reruns_beside
 from nightgate.wiring.afterwards import told as told_afterwards
 from nightgate.wiring.alerts import check_channels
 from nightgate.wiring.groups import open_group, run_selection, selection_forecast
@@ -66,6 +66,7 @@ __all__ = [
     "open_room",
     "open_store",
     "preflight",
+    "reruns_beside",
     "room_of",
     "run_request",
     "run_selection",

@@ -111,6 +111,12 @@ def _why(error: Exception) -> str:
     return str(error) if isinstance(error, NightgateError) else f"{type(error).__name__}: {error}"
 
 
+async def reruns_beside(request: RunRequest, run_id: str) -> list[str]:
+    """Runs whose money counts under the same cap as a run's canaries."""
+    store = await asyncio.to_thread(open_store, request.store)
+    return await asyncio.to_thread(_reruns, store, run_id)
+
+
 def _reruns(store: Store, run_id: str) -> list[str]:
     """The reruns of a night, whose money counts under the same cap."""
     try:

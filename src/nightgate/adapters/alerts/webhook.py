@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import socket
 import ssl
 import urllib.error
@@ -20,6 +21,8 @@ from urllib.parse import SplitResult, urlsplit
 from nightgate.errors import AlertError, InputError
 
 TIMEOUT_S = 10.0
+_WORDS = re.compile(r"[a-z_ ]+")
+"""Codes such as ``no_service``: no digit, no capital, so no token."""
 _SHOWN = 100
 _AGAIN = frozenset({408, 425, 429})
 """Refusals that pass; so do all of 500 and up."""
@@ -93,14 +96,14 @@ class WebhookChannel:
         return f"{by}{parts.hostname} is reachable; nothing was sent"
 
     def _quoted(self, error: urllib.error.HTTPError) -> str:
-        """The start of an answer that says why, unless it holds a part of the address."""
+        """An answer that is a few plain words, as Slack's are; any other may hold a part of the address."""
         try:
-            text = error.read(_SHOWN).decode("utf-8", "replace").strip()
+            text = error.read(_SHOWN + 1).decode("utf-8", "replace").strip()
         except (OSError, http.client.HTTPException):
             return ""
         secrets = [part for part in (*self._parts.path.split("/"), self._parts.query) if part]
         hidden = any(part in text for part in secrets) or (self._token is not None and self._token in text)
-        return f": {text}" if text and not hidden else ""
+        return f": {text}" if _WORDS.fullmatch(text) and len(text) <= _SHOWN and not hidden else ""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
