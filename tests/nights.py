@@ -124,7 +124,7 @@ def flakiness(
         "event": None,
         "newly_broken": [_state(case) for case in broken],
         "newly_fixed": [_state(case) for case in fixed],
-        "still_broken": [_state(case) for case in still],
+        "still_broken": [_state(case) | {"since_date": f"{FIRST:%Y-%m-%d}"} for case in still],
         "suspects": [_state(case) for case in suspects],
         "cleared": [],
         "flaky": [],

@@ -181,6 +181,25 @@ def test_a_bare_baseline_is_that_of_the_other_runs_suite(shell: Shell) -> None:
     assert "2 suites, say whose: baseline:words" in alone.err
 
 
+@pytest.mark.parametrize("name", ["plan.json", "summary.json"])
+@pytest.mark.parametrize("content", ["[]", '{"run_id": "base'])
+def test_a_damaged_file_of_the_baseline_leaves_new_runs_decided(
+    shell: Shell, name: str, content: str
+) -> None:
+    """A run that is played and paid for is committed whatever became of an older one."""
+    assert shell.run("base").code == 0
+    assert shell("promote", "base").code == 0
+    (shell.store / "runs" / "base" / name).write_text(content)
+
+    ran = shell.run("next")
+
+    assert ran.code == 0
+    summary = json.loads(ran.out)
+    assert (summary["complete"], summary["verdict"]) == (True, "pass")
+    if name == "plan.json":
+        assert "cannot be read" in summary["changes"]["not_comparable"][0]["reason"]
+
+
 def test_help_says_what_the_exit_codes_of_compare_mean(shell: Shell) -> None:
     """A pipeline hangs on them."""
     text = " ".join(nightgate("compare", "--help").out.split())

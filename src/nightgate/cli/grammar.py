@@ -10,6 +10,45 @@ from typing import Any
 from nightgate.cli.flags import command, kin_flag, plan_flags, store_flag
 
 
+def stored_commands(commands: Any) -> None:
+    """Commands over what is stored, or waits to be."""
+    gate = command(commands, "gate", "decide again on a stored run")
+    gate.add_argument("run", metavar="RUN", help="run id, latest, or latest:SUITE")
+    gate.add_argument("--suite", metavar="PATH", help="try this suite's thresholds")
+    gate.add_argument("--json", metavar="PATH", help="write the decision as JSON; - for stdout")
+    store_flag(gate)
+
+    runs = command(commands, "runs", "what is stored of a suite")
+    runs.add_argument("suite", metavar="SUITE", help="suite id or folder")
+    runs.add_argument("--limit", type=int, default=20, metavar="N", help="newest N (default 20)")
+    runs.add_argument("--json", metavar="PATH", help="write the list as JSON; - for stdout")
+    store_flag(runs)
+
+    publish = command(commands, "publish", "bring up what a run left on this machine, and commit it")
+    publish.add_argument("run", metavar="RUN", help="run id")
+    publish.add_argument("--spool", metavar="DIR", help="folder of the journals")
+    publish.add_argument("--json", metavar="PATH", help="write the summary as JSON; - for stdout")
+    store_flag(publish)
+
+
+def doctor_command(commands: Any) -> None:
+    """The command that looks around."""
+    doctor = command(commands, "doctor", "what is reachable: store, Prefect API, models, alert channels")
+    doctor.add_argument(
+        "suites", nargs="*", metavar="SUITE", help="suites whose models and alert channels are looked at"
+    )
+    doctor.add_argument(
+        "--since",
+        metavar="AGE",
+        help="exit 3 if a suite has had no complete run for so long: 26h, 2d, 90m",
+    )
+    doctor.add_argument(
+        "--alert", action="store_true", help="with --since: tell the suite's channels, once an outage"
+    )
+    doctor.add_argument("--json", metavar="PATH", help="write the findings as JSON; - for stdout")
+    store_flag(doctor)
+
+
 def night_commands(commands: Any) -> None:
     """Commands about many nights."""
     history = command(commands, "history", "how each evaluator and case did, night by night")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from nightgate.cli import grammar
-from nightgate.cli.flags import command, plan_flags, run_flags, store_flag
+from nightgate.cli.flags import command, plan_flags, run_flags
 from nightgate.version import VERSION
 
 _CHOICES = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)$")
@@ -95,39 +95,8 @@ def build_parser() -> argparse.ArgumentParser:
     nightly.add_argument("folder", metavar="DIR", help="folder with one suite a subfolder")
     run_flags(nightly)
 
-    gate = command(commands, "gate", "decide again on a stored run")
-    gate.add_argument("run", metavar="RUN", help="run id, latest, or latest:SUITE")
-    gate.add_argument("--suite", metavar="PATH", help="try this suite's thresholds")
-    gate.add_argument("--json", metavar="PATH", help="write the decision as JSON; - for stdout")
-    store_flag(gate)
-
-    runs = command(commands, "runs", "what is stored of a suite")
-    runs.add_argument("suite", metavar="SUITE", help="suite id or folder")
-    runs.add_argument("--limit", type=int, default=20, metavar="N", help="newest N (default 20)")
-    runs.add_argument("--json", metavar="PATH", help="write the list as JSON; - for stdout")
-    store_flag(runs)
-
-    publish = command(commands, "publish", "bring up what a run left on this machine, and commit it")
-    publish.add_argument("run", metavar="RUN", help="run id")
-    publish.add_argument("--spool", metavar="DIR", help="folder of the journals")
-    publish.add_argument("--json", metavar="PATH", help="write the summary as JSON; - for stdout")
-    store_flag(publish)
-
-    doctor = command(commands, "doctor", "what is reachable: store, Prefect API, models, alert channels")
-    doctor.add_argument(
-        "suites", nargs="*", metavar="SUITE", help="suites whose models and alert channels are looked at"
-    )
-    doctor.add_argument(
-        "--since",
-        metavar="AGE",
-        help="exit 3 if a suite has had no complete run for so long: 26h, 2d, 90m",
-    )
-    doctor.add_argument(
-        "--alert", action="store_true", help="with --since: tell the suite's channels, once an outage"
-    )
-    doctor.add_argument("--json", metavar="PATH", help="write the findings as JSON; - for stdout")
-    store_flag(doctor)
-
+    grammar.stored_commands(commands)
+    grammar.doctor_command(commands)
     grammar.starting_commands(commands)
     grammar.simulator_commands(commands)
     grammar.label_commands(commands)

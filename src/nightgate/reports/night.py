@@ -18,7 +18,7 @@ def night_lines(flakiness: Mapping[str, Any] | None, canary: Mapping[str, Any] |
     """All lines.
 
     Args:
-        flakiness: ``flakiness.json``, or one with ``night: false``; None where there is none.
+        flakiness: ``flakiness.json``, or one with ``night: false`` and perhaps an ``error``; or None.
         canary: ``canary.json``, one with ``error`` alone, or None.
     """
     return [*_flakiness(flakiness), *_canary(canary)]
@@ -26,6 +26,8 @@ def night_lines(flakiness: Mapping[str, Any] | None, canary: Mapping[str, Any] |
 
 def _flakiness(found: Mapping[str, Any] | None) -> Iterator[str]:
     if found is None or found.get("night") is False:
+        if found is not None and "error" in found:
+            yield f"flaky or broken: NOT told: {plain(found['error'], 200)}"
         return
     event = found["event"]
     if event is not None:

@@ -187,8 +187,13 @@ def _regressions(night: Night) -> Iterator[Cause]:
 
 
 def _broken(summary: Mapping[str, Any], told: Mapping[str, Any] | None, line: str) -> Iterator[Cause]:
-    """By the history of nights where it was looked at; against the baseline alone a flaky case would flap."""
-    for row in told["newly_broken"] if told is not None else changes(summary, "newly_broken"):
+    """By the history of nights where it was looked at; against the baseline alone a flaky case would flap.
+
+    What is still broken is a cause as well: the run that saw it break may have ended before it told anybody,
+    and what was told already is not told again.
+    """
+    by_history = () if told is None else (*told["newly_broken"], *told["still_broken"])
+    for row in by_history if told is not None else changes(summary, "newly_broken"):
         if told is not None:
             base = row.get("base_rate")
             before = f", {percent(1 - base)} before" if base is not None else ""

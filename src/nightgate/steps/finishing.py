@@ -125,9 +125,9 @@ def _heard_in(store: Store, run_id: str | None) -> dict[str, list[str]]:
         return {}
     try:
         told = json.loads(store.read(keys.summary_key(run_id))).get("judge_system_fingerprints")
-    except (MissingError, ValueError):
-        return {}
-    return dict(told or {})
+        return dict(told or {})
+    except (MissingError, ValueError, TypeError, AttributeError):
+        return {}  # a damaged summary of another run tells nothing about this one
 
 
 def _stands(store: Store, run_id: str) -> bool:

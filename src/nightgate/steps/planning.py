@@ -108,14 +108,9 @@ def make_plan(
         advisory: Judge evaluators that may not gate.
     """
     started = now.astimezone(UTC)
-    # Most cases share a fingerprint: each is digested once.
-    digests = {key: found.digest for key, found in {id(found): found for found in agents.values()}.items()}
+    fingerprints = _digests(agents)
     cases = plan_cases(
-        suite,
-        live=live,
-        trials=request.trials,
-        fingerprints={case_id: digests[id(fingerprint)] for case_id, fingerprint in agents.items()},
-        day=utc_date(started),
+        suite, live=live, trials=request.trials, fingerprints=fingerprints, day=utc_date(started)
     )
     facts = {name: registered.facts for name, registered in evaluators.items()}
     planned = plan_evaluators(suite, cases, judge=suite.judge, facts=facts)
@@ -127,10 +122,9 @@ def make_plan(
         owner=suite.owner or None,
         run_kind="run",
         model=suite.model,
-        judge=suite.judge_text if jury is None else jury.text,
-        panel={} if jury is None else {"rule": jury.rule, "judges": list(jury.judges)},
+        **_judged_by(suite, jury),
         user=suite.user,
-        fingerprint=digest(sorted(set(digests.values()))),
+        fingerprint=digest(sorted(set(fingerprints.values()))),
         evaluators=planned,
         expected_calls=expected_calls(suite, cases, planned),
         cases=cases,
@@ -145,6 +139,19 @@ def make_plan(
         warnings=tuple(redact_texts(list(warnings))),
         live=live,
     )
+
+
+def _digests(agents: Mapping[str, Fingerprint]) -> dict[str, str]:
+    """The digest of each case's agent; most cases share one, and each is digested once."""
+    known = {key: found.digest for key, found in {id(found): found for found in agents.values()}.items()}
+    return {case_id: known[id(fingerprint)] for case_id, fingerprint in agents.items()}
+
+
+def _judged_by(suite: Suite, jury: Jury | None) -> dict[str, Any]:
+    """One judge or a panel, as the plan keeps it."""
+    if jury is None:
+        return {"judge": suite.judge_text, "panel": {}}
+    return {"judge": jury.text, "panel": {"rule": jury.rule, "judges": list(jury.judges)}}
 
 
 def _asked(request: RunRequest, suite: Suite) -> dict[str, Any]:

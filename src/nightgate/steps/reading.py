@@ -26,7 +26,8 @@ def load_plan(store: Store, run_id: str) -> Plan:
 
     Raises:
         MissingError: If there is no such run.
-        InputError: If it is a sweep over several runs, which has no plan of its own.
+        InputError: If it is a sweep over several runs, which has no plan of its own, or a newer nightgate's.
+        DamagedError: If what is stored is no plan.
     """
     try:
         data = store.read(keys.plan_key(keys.checked_id(run_id)))
@@ -36,7 +37,11 @@ def load_plan(store: Store, run_id: str) -> Plan:
             raise InputError(msg) from error
         msg = f"no run {run_id!r} in {store.uri}; `nightgate runs SUITE` lists what is stored"
         raise MissingError(msg) from error
-    return Plan.from_json(json.loads(data))
+    try:
+        return Plan.from_json(json.loads(data))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        msg = f"run {run_id}: {keys.plan_key(run_id)} is no plan ({type(error).__name__}: {error})"
+        raise DamagedError(msg) from error
 
 
 def manifest_of(store: Store, plan: Plan) -> Manifest | None:

@@ -103,6 +103,42 @@ def sweep_plan(
         now: The sweep's start.
     """
     started = now.astimezone(UTC)
+    cases = _swept_cases(suite, source, chosen, judged)
+    planned_names = {name for case in cases for name in case.evaluators}
+    base = source.plan
+    return replace(
+        base,
+        run_id=checked_id(
+            request.run_id or new_run_id(f"{suite.suite}-sweep", started, secrets.token_hex(3))
+        ),
+        date=utc_date(started).isoformat(),
+        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        run_kind=SWEEP,
+        trigger=request.trigger,
+        judge=", ".join(request.judges) or suite.judge_text,
+        panel={},
+        evaluators=tuple(planned for name, (_, planned) in judged.items() if name in planned_names),
+        cases=cases,
+        budget_nanousd=request.budget_nanousd(None),
+        allow_unpriced=request.allow_unpriced,
+        parent=base.run_id,
+        source=base.run_id,
+        sweep=what_is_asked(request) | {"left_out": dict(chosen.left_out)},
+        filters={},
+        price_table=price_table,
+        nightgate=VERSION,
+        warnings=(),
+        expected_calls={},
+    )
+
+
+def _swept_cases(
+    suite: Suite,
+    source: Source,
+    chosen: Chosen,
+    judged: Mapping[str, tuple[Registered, PlannedEvaluator]],
+) -> tuple[PlannedCase, ...]:
+    """The chosen cases as the source planned them, with today's questions and the columns that ask them."""
     before = {case.case_id: case for case in source.plan.cases}
     cases = []
     for case, numbers in chosen.cases:
@@ -121,32 +157,7 @@ def sweep_plan(
                     expected_loads=(),
                 )
             )
-    planned_names = {name for case in cases for name in case.evaluators}
-    base = source.plan
-    return replace(
-        base,
-        run_id=checked_id(
-            request.run_id or new_run_id(f"{suite.suite}-sweep", started, secrets.token_hex(3))
-        ),
-        date=utc_date(started).isoformat(),
-        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        run_kind=SWEEP,
-        trigger=request.trigger,
-        judge=", ".join(request.judges) or suite.judge_text,
-        panel={},
-        evaluators=tuple(planned for name, (_, planned) in judged.items() if name in planned_names),
-        cases=tuple(cases),
-        budget_nanousd=request.budget_nanousd(None),
-        allow_unpriced=request.allow_unpriced,
-        parent=base.run_id,
-        source=base.run_id,
-        sweep=what_is_asked(request) | {"left_out": dict(chosen.left_out)},
-        filters={},
-        price_table=price_table,
-        nightgate=VERSION,
-        warnings=(),
-        expected_calls={},
-    )
+    return tuple(cases)
 
 
 _ASKED = (

@@ -72,7 +72,8 @@ async def find_flaky(
     Arguments as for ``afterwards``.
 
     Returns:
-        ``runs/<run_id>/flakiness.json``; one with ``night: false`` and why where it could not be told.
+        ``runs/<run_id>/flakiness.json``; one with ``night: false`` and a ``reason`` where the run is none, or
+        an ``error`` where it could not be told.
     """
     store = store if store is not None else await asyncio.to_thread(open_store, request.store)
     try:
@@ -82,7 +83,7 @@ async def find_flaky(
     except MissingError:
         raise
     except Exception as error:  # a damaged document must not hide the verdict
-        return {"schema": 1, "run_id": run_id, "night": False, "reason": _why(error)}
+        return {"schema": 1, "run_id": run_id, "night": False, "error": _why(error)}
 
 
 async def canaries(

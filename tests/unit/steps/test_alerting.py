@@ -56,6 +56,18 @@ def test_three_nights_of_a_regression_are_one_opening_and_its_end_one_closing(
     assert titles(channel)[1:] == ["support: over: gate passes again, 1 fixed"]
 
 
+def test_a_break_that_its_own_night_could_not_tell_is_told_by_the_next(
+    store: InMemoryStore, channel: RecordingChannel
+) -> None:
+    """A process that dies after the commit has settled the break: later nights call it known."""
+    regression(store, 1)
+    tell(store, regression(store, 2), channel, at=moment(2))
+    tell(store, regression(store, 3), channel, at=moment(3))
+
+    assert titles(channel) == ["support: newly broken: late"]
+    assert "since: 2026-11-01" in channel.messages[0].body
+
+
 def test_a_later_opening_refers_to_what_goes_on(store: InMemoryStore, channel: RecordingChannel) -> None:
     """The old cause is named in a line and not told again."""
     tell(store, regression(store, 1), channel, at=moment(1))
