@@ -20,6 +20,7 @@ import pytest
 from batch_standin import JsonObject, OpenAI, Raw, bedrock_batches, openai_batches
 from servers import S3Server
 from shell import Ran, nightgate
+from sweepdrill import PRICES
 
 pytestmark = pytest.mark.server
 
@@ -108,16 +109,6 @@ REPLIES: dict[str, dict[str, Reply]] = {
     },
 }
 CELLS = [(evaluator, name) for evaluator, replies in REPLIES.items() for name in replies]
-PRICES = """
-version: test
-prices:
-  - models: ["openai:gpt-judge*", "bedrock:acme.judge*"]
-    input: 2
-    output: 10
-    batch: {factor: 0.5, as_of: 2026-11-29, source: test}
-    as_of: 2026-11-29
-    source: test
-"""
 LIVE_NANOUSD = 1000 * 2_000 + 100 * 10_000
 """Of one call of the stand-in at list price."""
 QUICK = {
