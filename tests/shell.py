@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warm import Warm
+
 ROOT = Path(__file__).resolve().parents[1]
 SUPPORT = ROOT / "cases" / "support"
+_WARM = Warm()
 DRILLS = ROOT / "tests" / "drills" / "suites"
 
 
@@ -43,13 +44,4 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def nightgate(*args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
     """Run one command to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "nightgate.cli", *map(str, args)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=environment(env),
-        timeout=180,
-        check=False,
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return Ran(*_WARM.run([str(arg) for arg in args], cwd, environment(env), timeout_s=180))
