@@ -169,6 +169,13 @@ class Scope:
     """``turns``, ``output_tokens``, ``total_tokens`` of the agent's turn, where nobody else keeps them."""
     turn_start: int = 0
     """Attempts before that turn."""
+    held: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    """What is held for all calls of the scope together, let go when it is closed by ``close``."""
+
+    def close(self) -> None:
+        """Its work is over, and what it held is free again."""
+        self.closed = True
+        self.held.close()
 
     def start(self, call_id: str, model: str, *, attempt: int, at: datetime) -> CallStart:
         """A call that is sent on this scope's account.

@@ -131,9 +131,11 @@ async def judge(
     score = unjudged(trial, planned, case, reads_trajectory=needs)
     asked = score is None
     if score is None:
-        with scoped(scope):
-            score = await _evaluate(trial, case, planned, registered, scope, timeout_s)
-        scope.closed = True
+        try:
+            with scoped(scope):
+                score = await _evaluate(trial, case, planned, registered, scope, timeout_s)
+        finally:
+            scope.close()
         if score is None:
             return None
     is_judge = planned.kind == "judge"

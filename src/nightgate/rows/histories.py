@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nightgate.errors import DamagedError
@@ -40,9 +39,10 @@ def counts_of(data: bytes, part: PartRef) -> pa.Table:
     checked_bytes(data, SUMMARIES, nbytes=part.bytes, sha256=part.sha256)
     try:
         # Digest and length are the manifest's: the pages need no second look.
-        file = pq.ParquetFile(pa.BufferReader(data))
+        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=_CODED)
         SUMMARIES.check_metadata(file.metadata.metadata)
-        there = [name for name in _COLUMNS if name in file.schema_arrow.names]
+        known = set(file.schema_arrow.names)
+        there = [name for name in _COLUMNS if name in known]
         table = file.read(columns=there, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         msg = f"{part.key} cannot be read: {error}"
@@ -55,15 +55,26 @@ def counts_of(data: bytes, part: PartRef) -> pa.Table:
 
 def _shaped(table: pa.Table) -> pa.Table:
     """The columns in their order; those that older rows lack are null."""
+    if table.schema.equals(_SCHEMA):
+        return table
+    known = set(table.column_names)
     arrays = [
-        table.column(field.name).cast(field.type) if field.name in table.column_names
+        table.column(field.name).cast(field.type) if field.name in known
         else pa.nulls(table.num_rows, field.type)
         for field in _SCHEMA
     ]  # fmt: skip
     return pa.Table.from_arrays(arrays, schema=_SCHEMA)
 
 
-_SCHEMA = pa.schema([SUMMARIES.arrow.field(name).with_nullable(True) for name in _COLUMNS])
+def _field(name: str) -> pa.Field:
+    """A column's type here: texts repeat night for night, and stay coded from the file to the grid."""
+    field = SUMMARIES.arrow.field(name).with_nullable(True)
+    return field.with_type(_CODE) if pa.types.is_string(field.type) else field
+
+
+_CODE = pa.dictionary(pa.int32(), pa.string())
+_SCHEMA = pa.schema([_field(name) for name in _COLUMNS])
+_CODED = [field.name for field in _SCHEMA if field.type == _CODE]
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
@@ -74,6 +85,7 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
 def compact(table: pa.Table, runs: Sequence[Mapping[str, Any]]) -> bytes:
     """A compacted object: the counts of some runs, and what is known of these runs."""
     sink = pa.BufferOutputStream()
+    table = table.unify_dictionaries().combine_chunks()
     told = {_FORM: _FORM_NOW, _RUNS: json.dumps(list(runs)).encode()}
     pq.write_table(table.replace_schema_metadata(told), sink, compression="zstd")
     data: bytes = sink.getvalue().to_pybytes()
@@ -87,7 +99,8 @@ def expand(data: bytes) -> tuple[pa.Table, list[dict[str, Any]]]:
         DamagedError: If it is none of ours, or of another form: it is made again then.
     """
     try:
-        table = pq.read_table(pa.BufferReader(data))
+        # Not ``read_table``: it imports pyarrow.dataset, and with it pandas, which takes a second.
+        table = pq.ParquetFile(pa.BufferReader(data)).read()
         told = table.schema.metadata or {}
         if told.get(_FORM) != _FORM_NOW:
             msg = "a compacted month of another version"
@@ -100,7 +113,7 @@ def expand(data: bytes) -> tuple[pa.Table, list[dict[str, Any]]]:
 
 def of_runs(table: pa.Table, runs: Sequence[str]) -> pa.Table:
     """The rows of some runs."""
-    return table.filter(pc.is_in(table.column("run_id"), pa.array(list(runs), pa.string())))
+    return table.filter(pa.array(_positions(table.column("run_id"), runs) >= 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +145,10 @@ def grid(table: pa.Table, runs: Sequence[str]) -> Grid:
         table: Counts, of these runs at least.
         runs: Run ids, oldest first.
     """
-    night, known = _positions(table.column("run_id"), list(runs))
-    table = table.filter(pa.array(known))
-    night = night[known]
+    night = _positions(table.column("run_id"), runs)
+    known = night >= 0
+    if not known.all():
+        table, night = table.filter(pa.array(known)), night[known]
     case, cases = _codes(table.column("case_id"))
     evaluator, evaluators = _codes(table.column("evaluator"))
     key = case * max(1, len(evaluators)) + evaluator
@@ -162,30 +176,39 @@ def grid(table: pa.Table, runs: Sequence[str]) -> Grid:
     )
 
 
-def _positions(column: pa.ChunkedArray, runs: list[str]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    found = pc.index_in(column, pa.array(runs, pa.string()))
-    known = found.is_valid().to_numpy()
-    return np.asarray(pc.fill_null(found, 0).to_numpy()), np.asarray(known)
+def _positions(column: pa.ChunkedArray, runs: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Where in ``runs`` each row's run stands; -1 where it does not."""
+    codes, values = _codes(column)
+    place = {run: i for i, run in enumerate(runs)}
+    return np.asarray(np.array([place.get(value, -1) for value in values], dtype=np.int64)[codes])
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], list[Any]]:
     """A code for each value, in the order of the values; nulls have the highest."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    encoded = column.unify_dictionaries().combine_chunks()
     values = encoded.dictionary.to_pylist()
-    order = sorted(range(len(values)), key=lambda i: (values[i] is None, values[i]))
-    rank = np.empty(len(values), dtype=np.int64)
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
-    return rank[np.asarray(encoded.indices.to_numpy(zero_copy_only=False))], [values[i] for i in order]
+    rank[-1] = len(values)
+    return rank[_filled(encoded.indices, len(values))], [*(values[i] for i in order), None]
 
 
 def _whole(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-    return np.asarray(pc.fill_null(column, 0).to_numpy()).astype(np.int64)
+    return _filled(column.combine_chunks(), 0)
+
+
+def _filled(numbers: pa.Array, null: int) -> np.ndarray[Any, Any]:
+    """Whole numbers, with something else for null. Not ``fill_null``: it imports pandas where it can."""
+    found = np.asarray(numbers.to_numpy(zero_copy_only=False))
+    return np.asarray(np.nan_to_num(found, nan=null) if numbers.null_count else found, dtype=np.int64)
 
 
 def _figures(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-    return np.asarray(pc.fill_null(column, 0.0).to_numpy())
+    found = np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
+    return np.asarray(np.nan_to_num(found, nan=0.0))
 
 
 def _newest(

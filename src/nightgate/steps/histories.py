@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -18,7 +19,7 @@ from nightgate.errors import DamagedError, MissingError, StoreError
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.keys import RunAddress
-from nightgate.rows.manifests import Manifest
+from nightgate.rows.manifests import Manifest, PartRef
 from nightgate.steps.nights import addresses, is_night, series_of, side_by_side, started
 
 if TYPE_CHECKING:
@@ -110,16 +111,17 @@ def _counts(store: Store, suite: str, nights: int, *, keep: bool) -> tuple[list[
     tables: list[Any] = []
     runs: list[dict[str, Any]] = []
     newest = list(reversed(months))
-    for start in range(0, len(newest), _MONTHS_AT_ONCE):
-        batch = newest[start : start + _MONTHS_AT_ONCE]
-        for month in _months(store, suite, batch, months, there, keep=keep):
-            tables.append(month.table)
-            runs += [run for run in month.runs if run["night"]]
-        runs.sort(key=lambda run: (run["started_at"], run["run_id"]), reverse=True)
-        if runs:
-            series = series_of(runs[0]["model"])
-            if sum(series_of(run["model"]) == series for run in runs) >= nights:
-                break
+    with ThreadPoolExecutor(1, thread_name_prefix="nightgate-keep") as keeper:  # compacts beside the reading
+        for start in range(0, len(newest), _MONTHS_AT_ONCE):
+            batch = newest[start : start + _MONTHS_AT_ONCE]
+            for month in _months(store, suite, batch, months, there, keeper if keep else None):
+                tables.append(month.table)
+                runs += [run for run in month.runs if run["night"]]
+            runs.sort(key=lambda run: (run["started_at"], run["run_id"]), reverse=True)
+            if runs:
+                series = series_of(runs[0]["model"])
+                if sum(series_of(run["model"]) == series for run in runs) >= nights:
+                    break
     chosen = [run for run in runs if series_of(run["model"]) == series_of(runs[0]["model"])][:nights]
     return chosen[::-1], histories.joined(tables)
 
@@ -133,11 +135,9 @@ def _months(
     wanted: Sequence[str],
     months: Mapping[str, Sequence[RunAddress]],
     there: set[str],
-    *,
-    keep: bool,
+    keeper: Executor | None,
 ) -> list[_Month]:
     """Months as they are committed: what was compacted, completed and cut to what the manifests say."""
-    from nightgate.rows import histories
 
     def kept(month: str) -> _Month | None:
         return _kept(store, suite, month) if keys.history_key(suite, month) in there else None
@@ -145,12 +145,18 @@ def _months(
     found = []
     for month, known in zip(wanted, side_by_side(kept, wanted), strict=True):
         whole = _completed(store, known, months[month])
-        if keep and (known is None or len(whole.runs) > len(known.runs)):
-            # Derived, and only to be quicker next time: a store that one may not write to is no trouble.
-            with contextlib.suppress(StoreError):
-                store.replace(keys.history_key(suite, month), histories.compact(whole.table, whole.runs))
+        if keeper is not None and (known is None or len(whole.runs) > len(known.runs)):
+            keeper.submit(_keep, store, keys.history_key(suite, month), whole)
         found.append(whole)
     return found
+
+
+def _keep(store: Store, key: str, month: _Month) -> None:
+    """Keep a compacted month, only to be quicker next time: a store that refuses it is no trouble."""
+    from nightgate.rows import histories
+
+    with contextlib.suppress(StoreError):
+        store.replace(key, histories.compact(month.table, month.runs))
 
 
 def _by_month(found: Sequence[RunAddress]) -> dict[str, list[RunAddress]]:
@@ -177,31 +183,29 @@ def _completed(store: Store, kept: _Month | None, wanted: Sequence[RunAddress]) 
 
     known = {run["run_id"]: run for run in kept.runs} if kept is not None else {}
     missing = [address for address in wanted if address.run_id not in known]
+    # Read by threads, decoded by this one: threads that decode wait for each other's turn.
     read = side_by_side(_reader(store), missing)
     runs = {**known, **{run["run_id"]: run for run, _ in read}}
     names = [address.run_id for address in wanted]
-    tables = [table for _, table in read if table is not None]
+    tables = [histories.counts_of(*part) for _, part in read if part is not None]
     if kept is not None:
         whole = set(known) <= set(names)
         tables.insert(0, kept.table if whole else histories.of_runs(kept.table, names))
     return _Month(table=histories.joined(tables), runs=[runs[name] for name in names])
 
 
-def _reader(store: Store) -> Callable[[RunAddress], tuple[dict[str, Any], Any]]:
-    from nightgate.rows import histories
-
-    def read(address: RunAddress) -> tuple[dict[str, Any], Any]:
+def _reader(store: Store) -> Callable[[RunAddress], tuple[dict[str, Any], tuple[bytes, PartRef] | None]]:
+    def read(address: RunAddress) -> tuple[dict[str, Any], tuple[bytes, PartRef] | None]:
         manifest = Manifest.from_json(store.read(keys.manifest_key(*address)))
         facts = _run(manifest)
         parts = manifest.of(keys.SUMMARIES)
         if not facts["night"] or not parts:
             return facts, None
         try:
-            data = store.read(parts[0].key)
+            return facts, (store.read(parts[0].key), parts[0])
         except MissingError as error:
             msg = f"run {manifest.run_id}: part {parts[0].key} is gone, the manifest names it"
             raise DamagedError(msg) from error
-        return facts, histories.counts_of(data, parts[0])
 
     return read
 

@@ -23,12 +23,13 @@ READERS = 32
 """Stored trials that are read at a time."""
 
 
-def queue_up(hub: Any, store: Store, owner: str | None = None) -> None:
+def queue_up(hub: Any, store: Store, *, live: int, owner: str | None = None) -> None:
     """Put the queues in front of the judges that ``hub`` builds from here on.
 
     Args:
         hub: Of the judges.
         store: Where the state of jobs lies.
+        live: Judgements whose calls may go live at a time.
         owner: The sweep whose parts share the queues; None: each run has its own.
 
     Raises:
@@ -36,7 +37,7 @@ def queue_up(hub: Any, store: Store, owner: str | None = None) -> None:
     """
     from nightgate.adapters.batch.queues import BatchQueues
 
-    hub.queues = BatchQueues(store, BatchSettings.from_environ(), owner)
+    hub.queues = BatchQueues(store, BatchSettings.from_environ(), live=live, owner=owner)
 
 
 def widened(request: RunRequest, evaluators: Iterable[Registered]) -> RunRequest:

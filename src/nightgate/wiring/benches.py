@@ -153,7 +153,7 @@ def build_bench(
     size_executor(2 * (request.concurrency + request.judge_concurrency) + 8)
     meter, hub = models_of(request, suite, budget, prices, journal, meter)
     if request.batch:
-        queue_up(hub, store, request.sweep_id)
+        queue_up(hub, store, live=request.judge_concurrency, owner=request.sweep_id)
     judged = _judged(request, suite, names, hub)
     if request.batch:
         request = widened(request, (registered for registered, _ in judged.values()))

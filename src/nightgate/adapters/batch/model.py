@@ -16,6 +16,7 @@ from typing import Any
 from strands.models.model import Model
 
 from nightgate.adapters.batch.engine import Engine
+from nightgate.adapters.batch.live import LivePlaces
 from nightgate.adapters.batch.records import Events, Record, record_id
 from nightgate.adapters.batch.service import BatchService
 from nightgate.adapters.meter import Meter, request_tokens
@@ -33,13 +34,17 @@ class BatchModel(Model):
         service: The provider's queue.
         engine: What gathers for it.
         meter: The run's.
+        places: For judgements whose calls go live.
     """
 
     # Always by a tool: the queue's answer is turned back into a call of that tool.
     _supports_structured_output = False
 
-    def __init__(self, live: MeteredModel, service: BatchService, engine: Engine, meter: Meter) -> None:
+    def __init__(
+        self, live: MeteredModel, service: BatchService, engine: Engine, meter: Meter, places: LivePlaces
+    ) -> None:
         self.live = live
+        self._places = places
         self._service, self._engine, self._meter = service, engine, meter
         self._asked: Counter[str] = Counter()
 
@@ -97,7 +102,10 @@ class BatchModel(Model):
         if scope is not None and scope.role is Role.JUDGE:
 
             async def at_home() -> Events | None:
-                return await self._queued(scope, messages, tool_specs, system_prompt, kwargs)
+                found = await self._queued(scope, messages, tool_specs, system_prompt, kwargs)
+                if found is None:
+                    await self._places.enter(scope)
+                return found
 
             events = await self._meter.crossing.run(at_home, _not_queued)
         if events is None:

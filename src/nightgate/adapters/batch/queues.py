@@ -10,6 +10,7 @@ from typing import Any
 
 from nightgate.adapters.batch.accounts import Accounts
 from nightgate.adapters.batch.engine import Engine
+from nightgate.adapters.batch.live import LivePlaces
 from nightgate.adapters.batch.model import BatchModel
 from nightgate.adapters.batch.service import BatchService
 from nightgate.adapters.batch.settings import BatchSettings
@@ -29,13 +30,15 @@ class BatchQueues:
     Args:
         store: Where the state of jobs lies.
         settings: Sizes and patience.
+        live: Judgements whose calls may go live at a time.
         owner: Under which run's id the jobs are kept; None: under that of the judgements themselves.
     """
 
-    def __init__(self, store: Store, settings: BatchSettings, owner: str | None = None) -> None:
+    def __init__(self, store: Store, settings: BatchSettings, *, live: int, owner: str | None = None) -> None:
         self._store, self._settings, self._owner = store, settings, owner
         self.told: Callable[[str], None] = lambda _: None
         """Takes lines for people who wait: which jobs there are, and how they ended."""
+        self._places = LivePlaces(live)
         self._engines: dict[str, Engine] = {}
         self._models: dict[str, BatchModel] = {}
 
@@ -65,7 +68,7 @@ class BatchQueues:
         accounts = Accounts(meter, live.wire)
         engine = Engine(service, accounts, self._store, text, self._settings, self._tell, self._owner)
         self._engines[text] = engine
-        model = self._models[text] = BatchModel(live, service, engine, meter)
+        model = self._models[text] = BatchModel(live, service, engine, meter, self._places)
         return model
 
     async def close(self) -> None:

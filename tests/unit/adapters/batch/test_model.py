@@ -12,6 +12,7 @@ from batch_double import QUICK, SPEC, QueueDouble
 from makers import Journal, a_meter, a_scope, metered
 from nightgate.adapters.batch.accounts import Accounts
 from nightgate.adapters.batch.engine import Engine
+from nightgate.adapters.batch.live import LivePlaces
 from nightgate.adapters.batch.model import BatchModel
 from nightgate.adapters.batch.records import awaits_batch, record_id
 from nightgate.adapters.meter import Meter
@@ -30,7 +31,7 @@ class Judge:
         self.meter: Meter = a_meter(journal=self.journal, **meter)
         live = metered(_Live(), self.meter, role=Role.JUDGE)
         engine = Engine(queue, Accounts(self.meter, live.wire), InMemoryStore(), SPEC, QUICK)
-        self.model = BatchModel(live, queue, engine, self.meter)
+        self.model = BatchModel(live, queue, engine, self.meter, LivePlaces(2))
 
     async def ask(self, scope: Scope | None, text: str = "?", tools: Any = None) -> str:
         """The text that comes back."""
