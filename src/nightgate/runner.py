@@ -21,6 +21,7 @@ from nightgate.curtailment import Curtailment
 from nightgate.deadlines import contained
 from nightgate.errors import BudgetError
 from nightgate.evaluators.registry import Registered
+from nightgate.heap import Tidy
 from nightgate.judging import CURTAILED, curtailed, judge
 from nightgate.panels import derived
 from nightgate.plans import Plan, PlannedCase, PlannedEvaluator
@@ -93,6 +94,8 @@ class Workshop:
     stop: Stop = field(default_factory=Stop)
     curtailment: Curtailment | None = None
     """What may be left out, shared by all shards of this process; None: nothing."""
+    tidy: Callable[[], None] = field(default_factory=Tidy)
+    """Called for each trial that is let go."""
     on_trial: Callable[[Trial], None] = lambda _: None
     on_cell: Callable[[Cell], None] = lambda _: None
 
@@ -213,6 +216,7 @@ class _ShardRun:
         ]
         self._write(trial if new else None, cells)
         await self._hand_over(trial)
+        self.shop.tidy()
 
     async def _play(self, case_id: str, number: int) -> Trial | None:
         """The trial's record; None when the budget stopped it."""

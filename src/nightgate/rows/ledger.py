@@ -28,15 +28,15 @@ def merge_calls(records: Iterable[Call | CallStart]) -> list[Call]:
     for record in records:
         if isinstance(record, CallStart):
             begun = starts.get(record.call_id)
-            if begun is None or repr(record) > repr(begun):
+            if record.call_id not in calls and (begun is None or repr(record) > repr(begun)):
                 starts[record.call_id] = record
             continue
+        starts.pop(record.call_id, None)  # thousands of calls: only what has no end is held on to
         known = calls.get(record.call_id)
         if known is None or _weight(record) > _weight(known):
             calls[record.call_id] = record
     for call_id, start in starts.items():
-        if call_id not in calls:
-            calls[call_id] = start.ended(Outcome.UNKNOWN, error=_UNHEARD)
+        calls[call_id] = start.ended(Outcome.UNKNOWN, error=_UNHEARD)
     return sorted(calls.values(), key=_order)
 
 

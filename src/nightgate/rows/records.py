@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from sys import intern
 from typing import Any, TypeAlias
 
 from nightgate.calls import Call, CallStart, Outcome, Role
@@ -38,6 +39,7 @@ _CALL_BODY = (
     "model", "error", "stop_reason", "system_fingerprint", "cost_nanousd", "list_nanousd", "batch_nanousd",
     "latency_ms", "first_token_ms", "wait_ms", "late",
 )  # fmt: skip
+_COMMON = {"run_id", "suite", "case_id", "evaluator", "model", "stop_reason", "system_fingerprint"}
 
 
 def encode_record(record: Record) -> bytes:
@@ -104,6 +106,15 @@ def _pick(source: object, names: tuple[str, ...]) -> dict[str, Any]:
 
 def _known(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: data[name] for name in names if name in data}
+
+
+def _shared(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """As ``_known``; texts that thousands of calls have in common are kept once."""
+    found = _known(data, names)
+    for name in _COMMON & found.keys():
+        if type(found[name]) is str:
+            found[name] = intern(found[name])
+    return found
 
 
 def _iso(moment: datetime | None) -> str | None:
@@ -212,7 +223,7 @@ def _call_parts(call: Call | CallStart) -> tuple[dict[str, Any], dict[str, Any]]
 
 def _call_start(head: Mapping[str, Any], body: Mapping[str, Any]) -> CallStart:
     return CallStart(
-        **_known(head, _START_HEAD),
+        **_shared(head, _START_HEAD),
         role=Role(head["role"]),
         model=body["model"],
         started_at=_moment(body.get("started_at")),
@@ -222,8 +233,8 @@ def _call_start(head: Mapping[str, Any], body: Mapping[str, Any]) -> CallStart:
 def _call(head: Mapping[str, Any], body: Mapping[str, Any]) -> Call:
     usage = body.get("usage")
     return Call(
-        **_known(head, _START_HEAD),
-        **_known(body, _CALL_BODY),
+        **_shared(head, _START_HEAD),
+        **_shared(body, _CALL_BODY),
         role=Role(head["role"]),
         outcome=Outcome(head["outcome"]),
         usage=None if usage is None else _usage(usage),

@@ -18,6 +18,7 @@ from typing import Any
 from nightgate.comparisons import NO_BASE, Outcome
 from nightgate.errors import ConflictError, MissingError
 from nightgate.gates import Decision, decide
+from nightgate.heap import give_back
 from nightgate.panels import recounted
 from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
@@ -192,6 +193,7 @@ class _Writer:
             if not self.plan.is_sweep:
                 self._write_trials(batch)
             self._write_scores(batch)
+            give_back()
         self._write_calls()
 
     def _write_trials(self, batch: Sequence[tuple[PlannedCase, int]]) -> None:
