@@ -244,3 +244,11 @@ def _filters(summary: Mapping[str, Any]) -> str:
 def _decimal(amount: float) -> str:
     """Dollars as people write them: no exponent, no needless zeros."""
     return f"{amount:.9f}".rstrip("0").rstrip(".")
+
+
+def in_quarantine(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Cases that a run kept out of its gate, with owner, reason and day; older summaries have none.
+
+    One that is over, or does not hold, is told among the run's warnings: it gates.
+    """
+    return {row["case"]: row for row in summary.get("quarantined", ()) if not row["expired"]}

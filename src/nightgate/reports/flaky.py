@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nightgate.reports.figures import in_quarantine
 from nightgate.reports.text import plain
 
 _MOST = 40
@@ -75,14 +76,10 @@ def _usd(amount: float | None) -> str:
 
 
 def quarantined(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Cases that a run kept out of its gate, with the days that are left; older summaries have none.
-
-    One that is over, or does not hold, is told among the run's warnings: it gates.
-    """
-    for row in summary.get("quarantined", ()):
-        if not row["expired"]:
-            days = "1 day" if row["days_left"] == 1 else f"{row['days_left']} days"
-            yield (
-                f"QUARANTINE {plain(row['case'], 60)}: does not gate until {row['until']} ({days} left), "
-                f"{plain(row['owner'], 40)}: {plain(row['reason'], 120)}"
-            )
+    """Cases that a run kept out of its gate, with the days that are left."""
+    for case, row in in_quarantine(summary).items():
+        days = "1 day" if row["days_left"] == 1 else f"{row['days_left']} days"
+        yield (
+            f"QUARANTINE {plain(case, 60)}: does not gate until {row['until']} ({days} left), "
+            f"{plain(row['owner'], 40)}: {plain(row['reason'], 120)}"
+        )

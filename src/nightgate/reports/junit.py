@@ -10,7 +10,8 @@ Owns the mapping from statuses to JUnit's four outcomes, of which the first that
 
 Two rules keep CI's colour and the gate's verdict together. Reporters turn red over any failure, so
 failures that the gate lets through (their evaluator passes its threshold, as with 18 of 21 at 0.85,
-or they are of a capability case or a metric) stand in system-out and the test passes. And because
+or they are of a capability case, one in quarantine, or a metric) stand in system-out and the test passes;
+errors of a run that exits with 0, as within ``max_error_share``, are skipped tests. And because
 reporters show a skipped test as harmless, the verdict is a test of its own, which fails or errs with
 the gate's causes whenever the command does not exit with 0: a hole is never green.
 
@@ -27,7 +28,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from nightgate.errors import ExitCode
-from nightgate.reports.figures import STOPPED, coverage, unjudged
+from nightgate.reports.figures import STOPPED, coverage, in_quarantine, unjudged
 from nightgate.reports.text import plain
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -62,11 +63,24 @@ def _suite(root: ET.Element, summary: Mapping[str, Any]) -> Counter[str]:
     for failure in summary["failures"]:
         told.setdefault((failure["case"], failure["evaluator"]), []).append(failure)
     gating = {(e["name"], case) for e in summary["evaluators"] for case in e["failed_cases"]}
+    kept_out = in_quarantine(summary)
     counts = Counter(tests=len(summary["cases"]) + 1)
     for row in summary["cases"]:
         found = told.get((row["case"], row["evaluator"]), ())
         gates = (row["evaluator"], row["case"]) in gating
-        outcome = _test(suite, summary["suite"], row, evaluators[row["evaluator"]], found, gates=gates)
+        facts = {name: row[name] for name in _FACTS if row[name]}
+        if row["case"] in kept_out:
+            facts["quarantine"] = _quarantine(kept_out[row["case"]])
+        outcome = _test(
+            suite,
+            summary["suite"],
+            row,
+            evaluators[row["evaluator"]],
+            found,
+            facts,
+            gates=gates,
+            ships=summary["exit_code"] == ExitCode.OK,
+        )
         counts[outcome] += 1
     counts[_verdict(suite, summary, lines)] += 1
     for name in ("tests", "failures", "errors", "skipped"):
@@ -84,8 +98,10 @@ def _test(
     row: Mapping[str, Any],
     evaluator: Mapping[str, Any],
     told: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, str],
     *,
     gates: bool,
+    ships: bool,
 ) -> str:
     """Add the test of a case and evaluator; returns the attribute that counts it.
 
@@ -95,11 +111,14 @@ def _test(
         row: Counts of the case and evaluator.
         evaluator: The evaluator's entry.
         told: What the summary tells of the cells that did not pass.
+        facts: Properties of the case.
         gates: Whether its failures count at the gate.
+        ships: Whether the command exits with 0.
     """
     test = _testcase(suite, f"{suite_id}.{row['evaluator']}", row["case"])
-    _properties(test, {name: row[name] for name in _FACTS if row[name]})
-    outcome, tolerated = _outcome(row, evaluator, gates=gates and evaluator["verdict"] is not None)
+    _properties(test, facts)
+    counted = gates and evaluator["verdict"] is not None
+    outcome, tolerated = _outcome(row, evaluator, gates=counted, ships=ships)
     counts = _counts(row)
     body = "\n".join([*tolerated, *_told(told)])
     if outcome is None:
@@ -115,8 +134,12 @@ def _test(
     return _COUNTED[outcome]
 
 
+def _quarantine(row: Mapping[str, Any]) -> str:
+    return f"does not gate until {row['until']}, {row['owner']}: {row['reason']}"
+
+
 def _outcome(
-    row: Mapping[str, Any], evaluator: Mapping[str, Any], *, gates: bool
+    row: Mapping[str, Any], evaluator: Mapping[str, Any], *, gates: bool, ships: bool
 ) -> tuple[str | None, list[str]]:
     """The element that a test gets, None for a pass, and a line about failures that the gate lets through."""
     tolerated = []
@@ -126,7 +149,7 @@ def _outcome(
         why = f"{evaluator['passed']} of {evaluator['planned']} passed, wanted {evaluator['threshold']}"
         tolerated = [f"tolerated: the gate passes ({why})" if gates else "tolerated: does not gate"]
     if row["error"]:
-        return "error", tolerated
+        return "skipped" if ships else "error", tolerated
     holes = row["not_applicable"] - row["required"] - row["allowed"] + row["skipped"]
     seen = row["passed"] + row["failed"] + row["measured"]
     return ("skipped" if holes or not seen else None), tolerated

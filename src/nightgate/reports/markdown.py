@@ -16,6 +16,7 @@ from nightgate.reports.figures import (
     STOPPED,
     conversations,
     coverage,
+    in_quarantine,
     money,
     next_command,
     percent,
@@ -129,6 +130,7 @@ def _run(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[
         "Families that differ by language", _families(summary["family_details"]), _MOST_FAMILIES
     )
     yield from _section("Flaky", _flaky(summary["flaky"]), _MOST_FLAKY)
+    yield from _section("In quarantine", _quarantined(summary), _MOST_CASES)
     yield from _skills(summary["skills"])
     yield from _conversations(summary)
     yield from _section("Panels", (f"- {line}" for line in panels(summary)), _MOST_CASES)
@@ -224,8 +226,9 @@ def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
         if evaluator["verdict"] is not None
         for case in evaluator["failed_cases"]
     }
+    kept_out = in_quarantine(summary)
     rows = [
-        (row, _let_through(row, evaluators[row["evaluator"]], gating))
+        (row, _let_through(row, evaluators[row["evaluator"]], gating, kept_out))
         for row in summary["cases"]
         if row["failed"]
     ]
@@ -243,8 +246,13 @@ def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _let_through(
-    row: Mapping[str, Any], evaluator: Mapping[str, Any], gating: Container[tuple[str, str]]
+    row: Mapping[str, Any],
+    evaluator: Mapping[str, Any],
+    gating: Container[tuple[str, str]],
+    kept_out: Container[str],
 ) -> str:
+    if row["case"] in kept_out:
+        return " (in quarantine)"
     if (row["evaluator"], row["case"]) not in gating:
         return " (does not gate)"
     return " (the gate passes all the same)" if evaluator["verdict"] == "pass" else ""
@@ -259,6 +267,15 @@ def _families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterat
 def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for case in flaky:
         yield f"- {code(case['case'])} {code(case['evaluator'])}: {case['passed']} of {case['judged']} passed"
+
+
+def _quarantined(summary: Mapping[str, Any]) -> Iterator[str]:
+    for case, row in in_quarantine(summary).items():
+        days = _many(row["days_left"], "day")
+        yield (
+            f"- {code(case)}: does not gate until {row['until']} ({days} left), "
+            f"{code(row['owner'])}: {code(row['reason'], _MOST_TEXT)}"
+        )
 
 
 def _conversations(summary: Mapping[str, Any]) -> Iterator[str]:

@@ -40,6 +40,15 @@ def _flakiness(found: Mapping[str, Any] | None) -> Iterator[str]:
         yield f"reruns: {found['rerun_trials']} trials of suspects in {found['rerun_run']}"
     if found.get("reruns_stopped"):
         yield f"reruns: not all could be played: {plain(found['reruns_stopped'], 200)}"
+    yield from _proposed(found.get("promotable", ()))
+
+
+def _proposed(cases: Sequence[str]) -> Iterator[str]:
+    """Capability cases that pass night for night: whoever owns them may let them gate."""
+    if cases:
+        named = ", ".join(plain(case, 60) for case in cases[:_MOST])
+        rest = f" and {len(cases) - _MOST} more" if len(cases) > _MOST else ""
+        yield f"could gate, steady by now: {named}{rest}; nightgate promote-case SUITE CASE"
 
 
 def _some(word: str, entries: Sequence[Mapping[str, Any]], told: Any) -> Iterator[str]:

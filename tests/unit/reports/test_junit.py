@@ -172,9 +172,34 @@ def test_a_hole_beside_a_tolerated_failure_is_still_a_hole() -> None:
     """What the gate lets through is the failure, not the error."""
     evaluator = an_evaluator(failed_cases=["late"])
     row = a_row(planned=2, failed=1, error=1)
-    test = the_test(a_summary(row, evaluators=[evaluator]))
+    test = the_test(a_summary(row, evaluators=[evaluator], verdict="inconclusive", code=3))
     assert outcome(test) == "error"
     assert "tolerated" in (test[-1].text or "")
+
+
+def test_an_error_that_the_gate_lets_through_is_skipped_and_not_red() -> None:
+    """Within ``max_error_share`` the command exits with 0; reporters go red over any error."""
+    told = a_failure("error", blame="infra", reason="throttled after 6 tries")
+    test = the_test(a_summary(a_row(planned=3, passed=2, error=1), failures=[told]))
+    assert outcome(test) == "skipped"
+    assert "throttled after 6 tries" in (test[-1].text or "")
+
+
+def test_a_case_in_quarantine_says_so_with_owner_and_day() -> None:
+    """It stays in view: whoever reads CI's page sees who has to repair it, and until when."""
+    kept_out = {
+        "case": "late",
+        "owner": "support-team",
+        "reason": "flaky since the new index",
+        "until": "2026-12-13",
+        "days_left": 14,
+        "expired": False,
+    }
+    test = the_test(a_summary(a_row(failed=1), quarantined=[kept_out]))
+    properties = {p.get("name"): p.get("value") for p in test.findall("properties/property")}
+    assert (
+        properties["quarantine"] == "does not gate until 2026-12-13, support-team: flaky since the new index"
+    )
 
 
 @pytest.mark.parametrize(

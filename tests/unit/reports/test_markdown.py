@@ -130,6 +130,17 @@ def test_failures_that_decide_come_before_those_that_do_not() -> None:
     ]
 
 
+def test_cases_in_quarantine_stay_in_view() -> None:
+    """With owner, reason and the days that are left; what is over gates, and is told among the warnings."""
+    row = {"case": "late", "owner": "us", "reason": "see *12*", "until": "2026-12-13"}
+    kept = [row | {"days_left": 14, "expired": False}, row | {"case": "o", "days_left": -1, "expired": True}]
+    text = shown(a_summary(a_row(failed=1), quarantined=kept))
+
+    assert "0 of 1 trial passed (in quarantine)" in text
+    section = text.split("### In quarantine")[1].split("Cost:")[0]
+    assert section.strip() == "- `late`: does not gate until 2026-12-13 (14 days left), `us`: `see *12*`"
+
+
 def test_a_failure_within_the_threshold_is_listed_and_said_to_be() -> None:
     """The gate passes, and the case is worth a look."""
     entry = an_evaluator(threshold="0.85", passed=8, failed=1, failed_cases=["late"])

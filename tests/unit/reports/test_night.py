@@ -68,3 +68,12 @@ def test_what_could_not_be_told_is_said() -> None:
     lines = night_lines({"night": False, "error": "flakiness/x.json is damaged"}, {"error": "no judge"})
 
     assert lines == ["flaky or broken: NOT told: flakiness/x.json is damaged", "canary: not judged: no judge"]
+
+
+def test_capability_cases_that_pass_steadily_are_proposed_with_the_command() -> None:
+    """Whoever reads the morning's report is whoever may promote them."""
+    steady = QUIET | {"promotable": [f"c{n}" for n in range(7)]}
+
+    assert night_lines(steady, None) == [
+        "could gate, steady by now: c0, c1, c2, c3, c4 and 2 more; nightgate promote-case SUITE CASE"
+    ]
