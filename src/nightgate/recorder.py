@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import os
+import shutil
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -49,8 +51,10 @@ class Recorder:
         self._sequence = 0
         self._literals = credentials()
         self._fd = -1
+        self._torn = False
         self._wake = asyncio.Event()
         self._flusher: asyncio.Task[None] | None = None
+        self._flushing = asyncio.Lock()
         self.problem: str | None = None
         """Why the store is away, while it is."""
 
@@ -90,17 +94,40 @@ class Recorder:
         if self._fd < 0:
             msg = f"the journal of run {self._run_id} is closed"
             raise OSError(msg)
+        if self._torn:
+            msg = f"{self._path} ends in half a record: what came behind it could not be told apart"
+            raise OSError(errno.EIO, msg)
         lines = [encode_record(record) for record in records]
         if any(may_hold_secret(line, self._literals) for line in lines):
             lines = redact_lines(lines, literals=self._literals)
         data = b"".join(line + b"\n" for line in lines)
-        written = os.write(self._fd, data)
-        while written < len(data):
-            written += os.write(self._fd, data[written:])
+        self._append(data)
         self._pending += lines
         self._pending_bytes += len(data)
         if self._pending_bytes >= _MAX_GROUP_BYTES:
             self._wake.set()
+
+    def _append(self, data: bytes) -> None:
+        """All of it or nothing: behind half a line the next record would be lost as well."""
+        end = os.fstat(self._fd).st_size
+        try:
+            written = os.write(self._fd, data)
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            try:
+                os.ftruncate(self._fd, end)
+            except OSError:
+                self._torn = True
+            raise OSError(error.errno, _unwritten(error, self._path, self._run_id, len(data))) from error
+
+    async def flush(self) -> None:
+        """Stage what is pending now: when this returns, other machines see it.
+
+        Raises:
+            StoreError: If the store is away.
+        """
+        await self._flush()
 
     async def _flush_regularly(self) -> None:
         while True:
@@ -115,6 +142,10 @@ class Recorder:
                 self.problem = f"{type(broken).__name__}: {broken}"
 
     async def _flush(self, attempts: int = 1) -> None:
+        async with self._flushing:
+            await self._flush_pending(attempts)
+
+    async def _flush_pending(self, attempts: int) -> None:
         while self._pending:
             # A put that was cut off may have arrived all the same: what goes under a name is fixed.
             self._group = self._group or len(self._pending)
@@ -132,6 +163,21 @@ class Recorder:
             del self._pending[: len(lines)]
             self._pending_bytes = sum(map(len, self._pending))
             self.problem = None
+
+
+def _unwritten(error: OSError, journal: Path, run_id: str, size: int) -> str:
+    """What a person needs who has to make room."""
+    try:
+        free = f"{shutil.disk_usage(journal.parent).free:,}"
+    except OSError:
+        free = "unknown how many"
+    return (
+        f"{error.strerror or type(error).__name__}: {journal} cannot take {size:,} bytes more ({free} bytes "
+        "free there). All that was paid for before is safe, in that file or in the store; only what was in "
+        "flight will be played again. Free some space, or name a folder on another disk with --spool or "
+        f"NIGHTGATE_SPOOL and move {journal.parent} into it if it is still there; then go on with --resume "
+        f"{run_id}"
+    )
 
 
 def _stage(store: Store, key: str, lines: list[bytes]) -> None:
@@ -155,14 +201,18 @@ def bring_up(store: Store, run_id: str, spool: Path) -> int:
     folder = spool / run_id
     journals = [path for path in _journals(folder) if not _held(path)]
     for journal in journals:
+        try:
+            text = journal.read_bytes()
+        except FileNotFoundError:
+            continue  # another process of this machine brought it up meanwhile
         # The last line of a killed writer may be torn; all others end with a line feed.
-        lines = journal.read_bytes().split(b"\n")[:-1]
+        lines = text.split(b"\n")[:-1]
         if lines:
             key = staging_key(run_id, f"{journal.stem}-journal.jsonl.zst")
             data = encode_group(lines)
             if _differs(store, key, lines):
                 store.create(key, data)
-        journal.unlink()
+        journal.unlink(missing_ok=True)
     if journals:
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -187,11 +237,13 @@ def _journals(folder: Path) -> list[Path]:
 
 def _held(journal: Path) -> bool:
     """Whether a living process writes this journal."""
-    with journal.open("rb") as file:
-        try:
+    try:
+        with journal.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
     return False
 
 

@@ -87,6 +87,8 @@ class RunRequest:
     """How often each judge looks at the same output."""
     batch: bool = False
     """Whether a sweep's judges wait for the providers' batch queues, at their price."""
+    drainers: int = 0
+    """Workers of a fleet that share the run's shards; 0: this process plays them all."""
     spool: str | None = None
     """Folder of the journals on this machine; None: beside the store, or ./.nightgate/spool."""
 
@@ -189,7 +191,7 @@ _WORDS = {
     "only": ("failed", "errors", SUSPECTS),
 }
 """Texts of which only some mean anything."""
-_NUMBERS = ("trials", "concurrency", "judge_concurrency", "seed")
+_NUMBERS = ("trials", "concurrency", "judge_concurrency", "seed", "drainers")
 _FLAGS = ("live", "allow_unpriced", "alerts", "curtail")
 _LISTS = ("case", "tag", "layer", "stage")
 

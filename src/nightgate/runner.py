@@ -9,7 +9,7 @@ Knows no store beyond its ``Recorder`` and no decision.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,6 +94,9 @@ class Workshop:
     stop: Stop = field(default_factory=Stop)
     curtailment: Curtailment | None = None
     """What may be left out, shared by all shards of this process; None: nothing."""
+    admit: Callable[[], Awaitable[bool]] | None = None
+    """Asked before each trial and judgement whether the shard is still this worker's; None: there are no
+    others."""
     tidy: Callable[[], None] = field(default_factory=Tidy)
     """Called for each trial that is let go."""
     on_trial: Callable[[Trial], None] = lambda _: None
@@ -204,7 +207,7 @@ class _ShardRun:
                     await self._judged(await asyncio.to_thread(known), new=False)
                 continue
             async with self.shop.slots:
-                trial = await self._play(case_id, number)
+                trial = await self._play(case_id, number) if await self._admitted() else None
             if trial is None:
                 return
             await self._judged(trial, new=True)
@@ -237,6 +240,9 @@ class _ShardRun:
         except BudgetError:
             shop.stop("budget")
             return None
+
+    async def _admitted(self) -> bool:
+        return self.shop.admit is None or await self.shop.admit()
 
     def _user(self, case_id: str) -> UserModel | None:
         """The simulated user, for a case that has a conversation."""
@@ -277,7 +283,7 @@ class _ShardRun:
 
         async def one(name: str) -> None:
             async with self.shop.judge_slots:
-                if self.shop.stop.reason is not None:
+                if self.shop.stop.reason is not None or not await self._admitted():
                     return
                 cell = self._spared(trial, name) or await self._judge(trial, name)
             if cell is None:

@@ -132,6 +132,16 @@ def staging_key(run_id: str, name: str) -> str:
     return staging_prefix(run_id) + _checked_name(name)
 
 
+def claim_prefix(run_id: str) -> str:
+    """What all claims of a run's shards start with."""
+    return f"runs/{checked_id(run_id)}/claims/"
+
+
+def claim_key(run_id: str, shard: int) -> str:
+    """``runs/<run_id>/claims/<shard>.json``: who works on a shard; swapped, gone with the commit."""
+    return f"{claim_prefix(run_id)}{shard:05d}.json"
+
+
 def alerts_key(suite: str) -> str:
     """``alerts/<suite>.json``: open causes and what was sent of them; swapped, never replaced."""
     return f"alerts/{checked_id(suite, 'suite')}.json"

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from nightgate.adapters.store import open_store
 from nightgate.cases import Suite, load_suite
 from nightgate.curtailment import Curtailment
-from nightgate.errors import DamagedError, InputError, MissingError, StoreError
+from nightgate.errors import DamagedError, InputError, MissingError, NightgateError, StoreError
 from nightgate.heap import settled_heap
 from nightgate.plans import Plan
 from nightgate.ports import Clock, Store
@@ -37,6 +37,9 @@ from nightgate.wiring.sweeps import draw_up_sweep, furnish_sweep, go_on_with_swe
 SHARD_TRIALS = 250
 """Trials of one shard: a Prefect task run costs what several trials cost."""
 MOST_SHARDS = 64
+CLAIM_TRIALS = 25
+"""Trials of a shard that workers of a fleet claim: what a dead one takes along."""
+MOST_CLAIMS = 400
 _MOST_WAITING = 500
 """Trials that wait for judges without a judgement in flight: each is held in memory."""
 
@@ -142,6 +145,8 @@ async def open_room(
 
     Raises:
         InputError: Before anything was spent.
+        DamagedError: If a run that it builds on (resumed, rerun, taken over) is not what was stored; before
+            anything was spent.
     """
     began = time.monotonic()
     use_system_memory()
@@ -175,7 +180,9 @@ async def open_room(
 
 def opened(furniture: Furniture, plan: Plan, done: Done, progress: Progress, began: float) -> Room:
     """The room of a run whose plan is stored and whose recorder is open."""
-    count = min(MOST_SHARDS, -(-plan.trial_count // SHARD_TRIALS))
+    # Every process must come to the same cut: it hangs on the plan, and on whether there is a fleet at all.
+    most, size = (MOST_CLAIMS, CLAIM_TRIALS) if furniture.request.drainers else (MOST_SHARDS, SHARD_TRIALS)
+    count = min(most, -(-plan.trial_count // size))
     room = Room(
         plan=plan,
         shop=_workshop(furniture, plan, progress),
@@ -207,7 +214,7 @@ async def _planned(
         return await take_up(furniture, fresh, stored, joining=joining)
     except StoreError as error:
         await furniture.stack.aclose()
-        raise _unreachable(furniture.store, error) from error
+        raise _unusable(furniture.store, error) from error
     except BaseException:
         await furniture.stack.aclose()
         raise
@@ -223,11 +230,16 @@ def _reachable(ask: Callable[..., T], store: Store, *args: Any) -> T:
     except MissingError:
         raise
     except StoreError as error:
-        raise _unreachable(store, error) from error
+        raise _unusable(store, error) from error
 
 
-def _unreachable(store: Store, error: StoreError) -> InputError:
-    """A store that cannot be used at the start is configuration: nothing was spent yet."""
+def _unusable(store: Store, error: StoreError) -> NightgateError:
+    """A store that cannot be used at the start is configuration: nothing was spent yet.
+
+    What lies in it damaged is not: like any other command, a run then cannot tell.
+    """
+    if isinstance(error, DamagedError):
+        return DamagedError(f"{error}\nNothing was spent.")
     if isinstance(error, MissingError):
         return InputError(str(error))
     return InputError(

@@ -1,0 +1,331 @@
+"""Who works on which shard of a run: claims in the store, one object a shard.
+
+Owns how a shard is taken, kept, let go and taken over. A holder renews its claim by changing it; one that
+has not changed for the patience, by the clock of whoever looks, is taken over. No two machines' clocks are
+ever compared: the hour in a claim is for people. Decides nothing about trials: that two workers once play
+the same shard costs calls, never a verdict, because of several records of a trial one is accepted.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from nightgate.errors import ConflictError, DamagedError, MissingError
+from nightgate.ports import Store
+from nightgate.rows.keys import claim_key, claim_prefix
+
+PATIENCE_S = 45.0
+"""A claim that did not change for so long is taken over."""
+RENEWALS = 4
+"""How often a holder changes its claim within the patience."""
+SCHEMA = 1
+
+
+class Stage(StrEnum):
+    """Where a shard stands."""
+
+    HELD = "held"
+    FREE = "free"
+    """Let go before it was through: whoever comes may take it."""
+    DONE = "done"
+    """All its records are in the store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What stands in the store about one shard."""
+
+    shard: int
+    owner: str
+    stage: Stage
+    beat: int = 0
+    """Counts the renewals: what does not change is not alive."""
+    takeovers: int = 0
+    """How many holders before this one fell silent."""
+    until: str = ""
+    """For people: when it would be taken over, by the clock of its holder."""
+    why: str | None = None
+    """Of a shard that was let go: budget or cancelled, where that was the reason."""
+
+    def to_json(self) -> bytes:
+        """The stored form."""
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, sort_keys=True).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes, key: str) -> Claim:
+        """The claim behind an object.
+
+        Raises:
+            DamagedError: If it is none.
+        """
+        try:
+            found = json.loads(data)
+            schema = found.pop("schema")
+            claim = cls(**{**found, "stage": Stage(found["stage"])})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            msg = f"{key} is no claim ({error}); remove it, and its shard is free again"
+            raise DamagedError(msg) from error
+        if schema != SCHEMA:
+            msg = f"{key} is a claim of schema {schema}, this nightgate knows {SCHEMA}: upgrade it"
+            raise DamagedError(msg)
+        return claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A shard that is this worker's from here on."""
+
+    shard: int
+    before: bool
+    """Whether somebody had it before: what was staged since then has to be read again."""
+
+
+class Claims:
+    """One worker's view of a run's claims. Blocking; for one thread at a time.
+
+    Args:
+        store: Where the run lies.
+        run_id: The run.
+        shards: How many it was cut into.
+        owner: This worker's name, unique within the run.
+        patience_s: Seconds after which a claim that does not change is taken over.
+        monotonic: Seconds of this machine.
+        now: The hour, for people.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        run_id: str,
+        shards: int,
+        owner: str,
+        *,
+        patience_s: float = PATIENCE_S,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store, self._run_id, self._shards, self._owner = store, run_id, shards, owner
+        self._patience_s, self._monotonic, self._now = patience_s, monotonic, now
+        self._held: dict[int, tuple[Claim, bytes]] = {}
+        self._done: set[int] = set()
+        self._seen: dict[int, tuple[bytes, float]] = {}
+
+    @property
+    def renew_s(self) -> float:
+        """Seconds between two renewals."""
+        return self._patience_s / RENEWALS
+
+    @property
+    def held(self) -> Collection[int]:
+        """Shards that are this worker's."""
+        return tuple(self._held)
+
+    def take(self) -> Taken | None:
+        """A shard that nobody has, or whose holder fell silent; None: there is none at this moment.
+
+        Raises:
+            StoreError: If the store is away.
+            DamagedError: If a claim is none.
+        """
+        for shard in self._open():
+            key = claim_key(self._run_id, shard)
+            try:
+                data: bytes | None = self._store.read(key)
+            except MissingError:
+                data = None
+            known = None if data is None else Claim.from_json(data, key)
+            if known is not None and known.stage is Stage.DONE:
+                self._done.add(shard)
+            elif known is None or known.stage is Stage.FREE or self._silent(shard, data):
+                silent = known is not None and known.stage is Stage.HELD
+                takeovers = (known.takeovers if known is not None else 0) + silent
+                claim = self._claim(shard, beat=0, takeovers=takeovers)
+                if self._swap(claim, data):
+                    return Taken(shard=shard, before=known is not None)
+        return None
+
+    def renew(self) -> list[int]:
+        """Say that this worker lives.
+
+        Returns:
+            Shards that are no longer its own: somebody took them over, and what is done there is theirs.
+
+        Raises:
+            StoreError: If the store is away; nobody can take over then either.
+        """
+        lost = []
+        for shard, (claim, data) in list(self._held.items()):
+            if not self._swap(self._claim(shard, beat=claim.beat + 1, takeovers=claim.takeovers), data):
+                lost.append(shard)
+        return lost
+
+    def end(self, shard: int, *, done: bool, why: str | None = None) -> bool:
+        """Let a shard go; False where it was somebody else's by then.
+
+        Args:
+            shard: One that this worker took.
+            done: Whether all its records are in the store. Else whoever comes may take it.
+            why: What stopped it before, budget or cancelled.
+        """
+        if shard not in self._held:
+            return False
+        claim, data = self._held[shard]
+        stage = Stage.DONE if done else Stage.FREE
+        left = self._swap(replace(claim, stage=stage, beat=claim.beat + 1, until="", why=why), data)
+        self._held.pop(shard, None)
+        if left and done:
+            self._done.add(shard)
+        return left
+
+    def all_done(self) -> bool:
+        """Whether no shard is left, as far as this worker has seen: ``take`` looks."""
+        return len(self._done) == self._shards
+
+    def _open(self) -> Iterator[int]:
+        """Shards that are neither done nor held here; each worker begins at another one."""
+        start = sum(self._owner.encode()) * 7919 % max(1, self._shards)
+        for step in range(self._shards):
+            shard = (start + step) % self._shards
+            if shard not in self._done and shard not in self._held:
+                yield shard
+
+    def _silent(self, shard: int, data: bytes | None) -> bool:
+        """Whether a claim has not changed for the patience, since this worker saw it first."""
+        assert data is not None
+        seen, since = self._seen.get(shard, (b"", 0.0))
+        if seen != data:
+            self._seen[shard] = (data, self._monotonic())
+            return False
+        return self._monotonic() - since >= self._patience_s
+
+    def _claim(self, shard: int, *, beat: int, takeovers: int) -> Claim:
+        until = self._now() + timedelta(seconds=self._patience_s)
+        return Claim(
+            shard=shard,
+            owner=self._owner,
+            stage=Stage.HELD,
+            beat=beat,
+            takeovers=takeovers,
+            until=until.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        )
+
+    def _swap(self, claim: Claim, before: bytes | None) -> bool:
+        """Put a claim where nobody came in between; False where somebody did, and it is lost."""
+        data = claim.to_json()
+        try:
+            self._store.swap(claim_key(self._run_id, claim.shard), data, before)
+        except ConflictError:
+            self._held.pop(claim.shard, None)
+            return False
+        if claim.stage is Stage.HELD:
+            self._held[claim.shard] = claim, data
+        self._seen.pop(claim.shard, None)
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How far a run is, as its claims say."""
+
+    done: int
+    held: Mapping[str, int]
+    """Shards in work by owner, those of silent owners left out."""
+    silent: frozenset[str]
+    """Owners whose claims have not changed for the patience."""
+    stopped: str | None
+    """Why shards were let go: cancelled or budget; None: nobody stopped."""
+
+
+class Watch:
+    """Looks at the claims of a run without taking any. Blocking; for one thread at a time.
+
+    Args:
+        store: Where the run lies.
+        run_id: The run.
+        patience_s: As the workers'.
+        monotonic: Seconds of this machine.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        run_id: str,
+        *,
+        patience_s: float = PATIENCE_S,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store, self._run_id = store, run_id
+        self._patience_s, self._monotonic = patience_s, monotonic
+        self._done: set[str] = set()
+        self._seen: dict[str, tuple[bytes, float]] = {}
+
+    def look(self) -> Standing:
+        """The claims as they are now.
+
+        Raises:
+            StoreError: If the store is away.
+            DamagedError: If a claim is none.
+        """
+        held: Counter[str] = Counter()
+        silent, why = set(), set()
+        for key in self._store.find(claim_prefix(self._run_id)):
+            if key in self._done:
+                continue
+            try:
+                data = self._store.read(key)
+            except MissingError:
+                continue
+            claim = Claim.from_json(data, key)
+            if claim.stage is Stage.DONE:
+                self._done.add(key)
+            elif claim.stage is Stage.HELD:
+                seen, since = self._seen.get(key, (b"", 0.0))
+                if seen != data:
+                    self._seen[key] = data, self._monotonic()
+                elif self._monotonic() - since >= self._patience_s:
+                    silent.add(claim.owner)
+                    continue
+                held[claim.owner] += 1
+            elif claim.why is not None:
+                why.add(claim.why)
+        return Standing(
+            done=len(self._done),
+            held=dict(held),
+            silent=frozenset(silent - set(held)),
+            stopped=max(why, default=None),  # what a person stopped outranks what the budget did
+        )
+
+
+def reopen(store: Store, run_id: str, shards: Collection[int]) -> None:
+    """Free shards of which something is missing after all, so that whoever goes on with the run plays it."""
+    for shard in shards:
+        key = claim_key(run_id, shard)
+        try:
+            data = store.read(key)
+        except MissingError:
+            continue
+        claim = Claim.from_json(data, key)
+        if claim.stage is Stage.DONE:
+            store.swap(key, replace(claim, stage=Stage.FREE, beat=claim.beat + 1).to_json(), data)
+
+
+def sweep_up(store: Store, run_id: str) -> None:
+    """Remove the claims of a run that is committed: nobody needs them any more."""
+    store.delete(store.find(claim_prefix(run_id)))
+
+
+def claims_of(store: Store, run_id: str) -> list[Claim]:
+    """All claims of a run, for people."""
+    found = []
+    for key in store.find(claim_prefix(run_id)):
+        try:
+            found.append(Claim.from_json(store.read(key), key))
+        except MissingError:
+            continue
+    return sorted(found, key=lambda claim: claim.shard)

@@ -1,0 +1,93 @@
+"""A run that many workers share, seen from its parent: planned, handed out, looked after, finished.
+
+Owns what the parent needs of the store: the plan with its claims, and how far the workers are. Who starts
+workers is not its business: a flow does, or a script.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from nightgate.adapters.store import open_store
+from nightgate.errors import MissingError
+from nightgate.ports import Store
+from nightgate.requests import RunRequest
+from nightgate.runner import Done
+from nightgate.shards import Shard
+from nightgate.steps.claims import PATIENCE_S, Standing, Watch, claims_of, reopen, sweep_up
+from nightgate.steps.finishing import Finished, finish_run
+from nightgate.steps.reading import load_plan
+from nightgate.wiring.rooms import Progress, Room, open_room
+
+
+async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> dict[str, Any]:
+    """Freeze the grid of a run for a fleet, or take up the one of that id; nothing is played here.
+
+    Starting a run again with its run id is the resume: a parent that was killed is simply started again.
+
+    Returns:
+        ``run_id``, ``shards``, ``trials``, and ``request``: the parameters for its workers.
+
+    Raises:
+        InputError: Before anything was spent.
+    """
+    store = await asyncio.to_thread(open_store, request.store)
+    if request.resume is None and request.run_id is not None:
+        known = await asyncio.to_thread(_planned, store, request.run_id)
+        request = replace(request, resume=request.run_id, run_id=None) if known else request
+    room = await open_room(request, progress, store=store, joining=True)
+    try:
+        run_id = room.plan.run_id
+        await asyncio.to_thread(reopen, store, run_id, _missing(room))
+        # What was taken over from another run has to be in the store before a worker looks.
+        await room.shop.recorder.flush()
+    finally:
+        await room.close()
+    return {
+        "run_id": run_id,
+        "shards": len(room.shards),
+        "trials": room.plan.trial_count,
+        "request": replace(room.furniture.request, run_id=None, resume=run_id).parameters(),
+    }
+
+
+def watch(store: Store, run_id: str, patience_s: float = PATIENCE_S) -> Watch:
+    """The parent's view of the workers."""
+    return Watch(store, run_id, patience_s=patience_s)
+
+
+async def finish_fleet(
+    request: RunRequest, run_id: str, standing: Standing, wall_s: float | None = None
+) -> Finished:
+    """Commit what is complete; the claims go with it."""
+    store = await asyncio.to_thread(open_store, request.store)
+    finished = await asyncio.to_thread(finish_run, store, run_id, stopped=standing.stopped, wall_s=wall_s)
+    if finished.summary.as_dict()["complete"]:
+        await asyncio.to_thread(sweep_up, store, run_id)
+    return finished
+
+
+def _planned(store: Store, run_id: str) -> bool:
+    try:
+        load_plan(store, run_id)
+    except MissingError:
+        return False
+    return True
+
+
+def _missing(room: Room) -> list[int]:
+    """Shards of which some trial or finding is not in the store."""
+    columns = {case.case_id: case.evaluators for case in room.plan.cases}
+    return [shard.index for shard in room.shards if not _whole(shard, room.done, columns, room.plan.is_sweep)]
+
+
+def _whole(shard: Shard, done: Done, columns: dict[str, tuple[str, ...]], sweep: bool) -> bool:
+    return all(
+        (sweep or key in done.trials) and all((*key, name) in done.cells for name in columns[key[0]])
+        for key in shard.trials
+    )
+
+
+__all__ = ["claims_of", "finish_fleet", "plan_fleet", "watch"]

@@ -1,0 +1,210 @@
+"""Workers of a fleet are killed: others take their shards over, and the run is as if nothing had happened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from nightgate.adapters.store import open_store
+from nightgate.requests import RunRequest
+from nightgate.steps.claims import Watch
+from nightgate.wiring.fleets import finish_fleet, plan_fleet
+from shell import DRILLS, environment, nightgate
+
+SUITE = DRILLS / "slow"
+DRAINER = Path(__file__).resolve().parents[1] / "drainer.py"
+CASES, TRIALS, SLOTS, PATIENCE_S = 5, 24, 4, 2.0
+TRIALS_A_SECOND = 5
+"""Of one slot: two calls of a tenth of a second each."""
+INVENTED = frozenset(
+    {"run_id", "started_at", "ended_at", "scored_at", "latency_ms", "wait_ms", "attempt", "transcript"}
+)
+
+
+class Fleet:
+    """Workers on one run, each a process; they share a machine's spool unless they are ``apart``."""
+
+    def __init__(self, store: Path, run_id: str) -> None:
+        self.store, self.run_id = store, run_id
+        self.apart = False
+        self.request = RunRequest.make(
+            SUITE,
+            {
+                "store": str(store),
+                "run_id": run_id,
+                "trials": TRIALS,
+                "concurrency": SLOTS,
+                "drainers": 3,
+                "spool": str(store / "parent"),
+            },
+        )
+        self.planned = asyncio.run(plan_fleet(self.request))
+        self.workers: dict[str, subprocess.Popen[str]] = {}
+        self.count = 0
+
+    def start(self) -> str:
+        """One worker more."""
+        self.count += 1
+        owner = f"w{self.count}"
+        asked = self.planned["request"] | {"spool": str(self.store / (owner if self.apart else "spool"))}
+        self.workers[owner] = subprocess.Popen(
+            [sys.executable, str(DRAINER), json.dumps(asked), self.run_id, owner, str(PATIENCE_S)],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return owner
+
+    def kill(self, owner: str, how: int = signal.SIGKILL) -> None:
+        """Without a chance to say anything."""
+        os.kill(self.workers[owner].pid, how)
+
+    def wait(self, *owners: str) -> dict[str, dict[str, Any]]:
+        """What the workers say that they did."""
+        found = {}
+        for owner in owners:
+            said, _ = self.workers[owner].communicate(timeout=120)
+            found[owner] = json.loads(said)
+        return found
+
+    def wait_for(self, trials: int) -> None:
+        """Until all journals hold so many trials, those that were staged and gone included."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            text = b"".join(path.read_bytes() for path in self.store.glob("*/*/*.jsonl"))
+            if text.count(b'{"kind":"trial"') >= trials:
+                return
+            time.sleep(0.02)
+        pytest.fail(f"no {trials} trials within a minute")
+
+    def finish(self) -> dict[str, Any]:
+        """Commit."""
+        standing = Watch(open_store(str(self.store)), self.run_id).look()
+        return asyncio.run(finish_fleet(self.request, self.run_id, standing)).summary.as_dict()
+
+    def close(self) -> None:
+        """End what still lives."""
+        for process in self.workers.values():
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def rows(store: Path, table: str, run_id: str) -> Counter[str]:
+    """A run's rows without what may differ between two plays of the same."""
+    found: Counter[str] = Counter()
+    for part in (store / table).rglob(f"{run_id}/*.parquet"):
+        for row in pq.read_table(part).to_pylist():
+            kept = {
+                k: v for k, v in row.items() if k not in INVENTED and not k.startswith(("tokens", "cost"))
+            }
+            found[json.dumps(kept, default=str, sort_keys=True)] += 1
+    return found
+
+
+@pytest.fixture(scope="module")
+def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a run of one process that nothing happened to."""
+    store = tmp_path_factory.mktemp("unharmed")
+    done = nightgate(
+        *("run", SUITE, "--store", store, "--run-id", "whole", "--trials", TRIALS, "--concurrency", 40)
+    )
+    assert done.code == 0, done.err
+    return store
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    """A planned run without workers."""
+    made = Fleet(tmp_path, "shared")
+    yield made
+    made.close()
+
+
+def check_whole(fleet: Fleet, unharmed: Path, killed: int, unstaged: int = 0) -> None:
+    """The rows of a run that nothing happened to, and a ledger with what was in flight besides.
+
+    Args:
+        fleet: Whose workers are through.
+        unharmed: The store of such a run.
+        killed: Workers that died.
+        unstaged: Trials that a lost machine may have finished within its last second.
+    """
+    summary = fleet.finish()
+    assert summary["complete"]
+    assert summary["verdict"] == "pass"
+    for table in ("scores", "trials"):
+        assert rows(fleet.store, table, fleet.run_id) == rows(unharmed, table, "whole")
+    calls = [
+        row
+        for part in (fleet.store / "calls").rglob("*.parquet")
+        for row in pq.read_table(part).to_pylist()
+        if row["role"] == "agent"
+    ]
+    # Of each trial in flight at a kill at most its two calls are made again.
+    again = 2 * SLOTS * killed + 2 * unstaged
+    assert 2 * CASES * TRIALS <= len(calls) <= 2 * CASES * TRIALS + again
+    assert sum(call["outcome"] == "unknown" for call in calls) <= SLOTS * killed
+
+
+def test_workers_share_a_run(fleet: Fleet, unharmed: Path) -> None:
+    """Each plays some of it, nobody plays anything twice, and all go when none is left."""
+    said = fleet.wait(*(fleet.start() for _ in range(3)))
+
+    assert sum(one["trials"] for one in said.values()) == CASES * TRIALS
+    assert sum(one["shards"] for one in said.values()) == fleet.planned["shards"]
+    check_whole(fleet, unharmed, killed=0)
+    assert list((fleet.store / "runs" / "shared" / "claims").glob("*.json")) == []
+
+
+def test_killed_workers_are_taken_over(fleet: Fleet, unharmed: Path) -> None:
+    """Two of three die in the middle; the third finds their claims silent and plays what they left."""
+    owners = [fleet.start() for _ in range(3)]
+    fleet.wait_for(20)
+    for owner in owners[:2]:
+        fleet.kill(owner)
+    said = fleet.wait(owners[2])
+
+    assert said["w3"]["taken_over"] >= 1
+    check_whole(fleet, unharmed, killed=2)
+
+
+def test_a_worker_that_comes_back_from_the_dead_changes_nothing(fleet: Fleet, unharmed: Path) -> None:
+    """Stopped past the patience and woken again: its shards are others' by then."""
+    fleet.apart = True
+    sleeper = fleet.start()
+    fleet.wait_for(4)
+    fleet.kill(sleeper, signal.SIGSTOP)
+    fleet.wait(fleet.start(), fleet.start())
+    fleet.kill(sleeper, signal.SIGCONT)
+    said = fleet.wait(sleeper)
+
+    assert said[sleeper]["lost"] >= 1
+    check_whole(fleet, unharmed, killed=1, unstaged=SLOTS * TRIALS_A_SECOND)
+
+
+def test_kills_at_random_lose_nothing(fleet: Fleet, unharmed: Path) -> None:
+    """As soon as one dies another is started, whatever it was doing."""
+    dice = random.Random(20261130)
+    alive = [fleet.start() for _ in range(3)]
+    for kill in range(5):
+        fleet.wait_for(5 + 8 * kill)
+        time.sleep(dice.uniform(0, 0.4))  # a kill at any moment has no event to wait for
+        fleet.kill(alive.pop(dice.randrange(len(alive))))
+        alive.append(fleet.start())
+    fleet.wait(*alive)
+
+    check_whole(fleet, unharmed, killed=5)
