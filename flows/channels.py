@@ -48,7 +48,7 @@ class PrefectChannel:
                 await notify(body=body, subject=title)
         except Exception as error:
             # Only the kind: Apprise's log may quote the address, which is a secret.
-            msg = f"{self.target} could not deliver: {type(error).__name__}"
+            msg = f"the block could not deliver: {type(error).__name__}"
             raise AlertError(msg) from error
 
     async def _load(self) -> Any:
@@ -59,13 +59,13 @@ class PrefectChannel:
         try:
             block = await Block.aload(self._block)
         except ValueError as error:
-            msg = f"{self.target}: there is none of that name on this Prefect server"
+            msg = "there is no block of that name on this Prefect server"
             raise AlertError(msg, again=False) from error
         except Exception as error:
-            msg = f"{self.target} cannot be loaded: {type(error).__name__}"
+            msg = f"the block cannot be loaded: {type(error).__name__}"
             raise AlertError(msg) from error
         if not hasattr(block, "notify"):
-            msg = f"{self.target} is no notification block"
+            msg = "it is no notification block"
             raise AlertError(msg, again=False)
         return block
 

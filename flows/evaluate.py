@@ -8,7 +8,7 @@ from typing import Any
 from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
 
-from flows import tasks
+from flows import fleet, tasks
 from nightgate import wiring
 from nightgate.steps import reporting
 
@@ -21,16 +21,17 @@ async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
 
     Args:
         name: The suite's folder name, for people who read the flow's page.
-        request: A ``RunRequest`` as plain parameters.
+        request: A ``RunRequest`` as plain parameters; of a deployment ``suite`` and what differs from the
+            defaults.
     """
     log = get_run_logger()
+    request = wiring.whole(request)
     planned = await tasks.plan_run(name, request)
     run_id, store = planned["run_id"], request["store"]
-    with wiring.stopping_on_signals(run_id):
-        shards = (tasks.run_shard(run_id, index, request) for index in range(planned["shards"]))
-        for receipt in await asyncio.gather(*shards, return_exceptions=True):
-            if isinstance(receipt, BaseException):
-                log.error("a shard broke: %s: %s", type(receipt).__name__, receipt)
+    if request.get("drainers"):
+        await fleet.drained(request, planned)
+    else:
+        await _here(run_id, planned["shards"], request)
     headline = await tasks.finish_run(run_id, request)
     decision = await tasks.gate(run_id, store)
     flaky = await tasks.find_flaky(run_id, request)
@@ -42,3 +43,12 @@ async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
     if headline["exit_code"] == 0:
         return Completed(message=line, data=headline)
     return Failed(message=line, data=headline, name=reporting.state_name(headline))
+
+
+async def _here(run_id: str, shards: int, request: dict[str, Any]) -> None:
+    """All shards in this process; one that breaks leaves the others in place."""
+    with wiring.stopping_on_signals(run_id):
+        played = (tasks.run_shard(run_id, index, request) for index in range(shards))
+        for receipt in await asyncio.gather(*played, return_exceptions=True):
+            if isinstance(receipt, BaseException):
+                get_run_logger().error("a shard broke: %s: %s", type(receipt).__name__, receipt)

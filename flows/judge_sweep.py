@@ -10,7 +10,7 @@ from typing import Any
 from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
 
-from flows import tasks
+from flows import fleet, tasks
 from nightgate import wiring
 from nightgate.requests import RunRequest
 from nightgate.steps import reporting
@@ -24,6 +24,7 @@ async def judge_sweep(name: str, request: dict[str, Any]) -> State[Any]:
         name: The suite's folder name, for people who read the flow's page.
         request: A ``RunRequest`` with ``sweep`` or ``selection`` set, as plain parameters.
     """
+    request = wiring.whole(request)
     headline = await (_several(request) if request.get("selection") else _one(name, request))
     line = (
         f"{headline['run_id']}: {headline['cells']['planned']} cells over {headline['trials']} stored trials"
@@ -37,15 +38,19 @@ async def judge_sweep(name: str, request: dict[str, Any]) -> State[Any]:
 async def _one(name: str, request: dict[str, Any]) -> dict[str, Any]:
     """The sweep of one run."""
     planned = await tasks.plan_run(name, request)
-    with wiring.stopping_on_signals(planned["run_id"]):
-        await _work([planned], [request])
+    if request.get("drainers"):
+        await fleet.drained(request, planned)
+    else:
+        with wiring.stopping_on_signals(planned["run_id"]):
+            await _work([planned], [request])
     headline = await tasks.finish_run(planned["run_id"], request)
     await _alert(planned["run_id"], request)
     return headline
 
 
 async def _several(request: dict[str, Any]) -> dict[str, Any]:
-    """The sweep of several runs: each with tasks of its own, all under one cap."""
+    """The sweep of several runs: each with tasks of its own, all under one cap and in this process."""
+    request = {**request, "drainers": 0}
     async with wiring.open_group(RunRequest.of_parameters(request)) as group:
         for wave in group.waves():
             parts = [part.parameters() for part in wave]

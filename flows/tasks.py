@@ -21,6 +21,8 @@ from nightgate.steps import gating, reporting
 @task(task_run_name="plan-{name}", persist_result=False, cache_policy=NO_CACHE)
 async def plan_run(name: str, request: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001 - in the run's name
     """Freeze the grid; from here on the run has an id."""
+    if request.get("drainers"):
+        return await wiring.plan_fleet(RunRequest.of_parameters(request))
     room = await wiring.open_room(RunRequest.of_parameters(request))
     return {"run_id": room.plan.run_id, "shards": len(room.shards), "trials": room.plan.trial_count}
 

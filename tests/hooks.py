@@ -1,4 +1,4 @@
-"""A Slack-like receiver on loopback: records what it is sent, and answers as it is told.
+"""Receivers on loopback: a Slack-like one that records what it is sent, and one that answers with raw bytes.
 
 Owns starting and ending it. Imports nothing of nightgate.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -76,3 +78,53 @@ def hook(answers: Callable[[int], int | None] = lambda _: 200, *, answer_text: s
         found.closing.set()
         server.shutdown()
         server.server_close()
+
+
+@dataclass
+class RawHook:
+    """A receiver that speaks no HTTP of its own.
+
+    Attributes:
+        url: Its address.
+        requests: How many whole requests it has read.
+    """
+
+    url: str
+    requests: int = 0
+
+
+@contextlib.contextmanager
+def raw_hook(*answers: bytes, hangs: bool = False) -> Iterator[RawHook]:
+    """Reads a request, sends an answer's bytes and closes; the last answer stands for all later requests.
+
+    Args:
+        answers: One a request.
+        hangs: Whether connections stay open until the block ends, instead of being closed.
+    """
+    listening = socket.create_server(("127.0.0.1", 0))
+    found = RawHook(f"http://127.0.0.1:{listening.getsockname()[1]}{SECRET_PATH}")
+    closing = threading.Event()
+
+    def answer(connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as incoming:
+            head = b"".join(iter(incoming.readline, b"\r\n"))
+            length = re.search(rb"(?i)content-length: (\d+)", head)
+            incoming.read(int(length[1]) if length else 0)
+            found.requests += 1
+            connection.sendall(answers[min(found.requests, len(answers)) - 1])
+            if hangs:
+                closing.wait()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):  # closed: the block is over
+            while True:
+                connection, _ = listening.accept()
+                threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield found
+    finally:
+        closing.set()
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()

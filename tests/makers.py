@@ -110,6 +110,7 @@ def a_planned(
         min_coverage="1.0",
         judge_model="scripted:judge" if judge else None,
         judge_fingerprint="f" * 16 if judge else None,
+        config="c" * 16,
     )
 
 

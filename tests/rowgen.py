@@ -146,6 +146,7 @@ CELLS = whole(
     latency_ms=st.none() | FIGURES,
     attempt=SMALL,
     scored_at=MOMENTS,
+    reused_from=OPTIONAL_TEXT,
 )
 _START = {
     "call_id": IDS,

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -52,13 +52,14 @@ class S3Server:
         endpoint: Its address.
         access_key: Of the only identity.
         secret_key: Of the only identity.
-        pid: Of the server's process.
     """
 
     endpoint: str
     access_key: str
     secret_key: str
-    pid: int
+    _start: Callable[[], subprocess.Popen[bytes]]
+    _log: Path
+    _process: subprocess.Popen[bytes]
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
@@ -106,6 +107,20 @@ class S3Server:
             },
         )
 
+    def start(self) -> None:
+        """Start it again on the same port and folder, and wait until it takes puts.
+
+        Raises:
+            RuntimeError: If it ends or is not ready in time; with the end of its log.
+        """
+        self._process = self._start()
+        _wait(self, self._process, self._log)
+
+    def kill(self) -> None:
+        """SIGKILL: an orderly end takes 15 s. What it has answered for is on the disk. Safe to call twice."""
+        self._process.kill()
+        self._process.wait()
+
     def bucket(self, name: str = "nightgate") -> str:
         """A fresh, empty bucket; returns its name."""
         fresh = f"{name}-{next(self._numbers)}"
@@ -141,18 +156,20 @@ def s3_server(folder: Path) -> Iterator[S3Server]:
         )
     )
     log = folder / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            _command(folder, identities, ports), stdout=output, stderr=output, cwd=folder
-        )
+
+    def start() -> subprocess.Popen[bytes]:
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                _command(folder, identities, ports), stdout=output, stderr=output, cwd=folder
+            )
+
+    endpoint = f"http://{HOST}:{ports['s3.port']}"
+    server = S3Server(endpoint, access_key, secret_key, start, log, start())
     try:
-        server = S3Server(f"http://{HOST}:{ports['s3.port']}", access_key, secret_key, process.pid)
-        _wait(server, process, log)
+        _wait(server, server._process, log)
         yield server
     finally:
-        # Killed: an orderly end takes 15 s, and nothing of it is kept.
-        process.kill()
-        process.wait()
+        server.kill()
         for port in ports.values():
             for path in _SOCKETS.glob(f"seaweedfs-*-{port}.sock"):
                 path.unlink(missing_ok=True)
@@ -186,9 +203,11 @@ def _command(folder: Path, identities: Path, ports: dict[str, int]) -> list[str]
 
 def _wait(server: S3Server, process: subprocess.Popen[bytes], log: Path) -> None:
     client, end, error = server.client(), time.monotonic() + READY_TIMEOUT_S, None
+    there = client.exceptions.BucketAlreadyExists, client.exceptions.BucketAlreadyOwnedByYou
     while time.monotonic() < end and process.poll() is None:
         try:
-            client.create_bucket(Bucket="ready")
+            with contextlib.suppress(*there):  # from an earlier start
+                client.create_bucket(Bucket="ready")
             client.put_object(Bucket="ready", Key="ready", Body=b"ready")
         except Exception as refused:
             error = refused

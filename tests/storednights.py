@@ -1,4 +1,7 @@
-"""Nights in a store without playing any: plan, summaries and manifest as a finished run leaves them."""
+"""Nights in a store without playing any: plan, summaries and manifest as a finished run leaves them.
+
+Reruns also have their trials, because only these say what was played.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.manifests import Manifest, PartRef
-from nightgate.rows.parts import encode_part
-from nightgate.rows.schemas import SUMMARIES
-from nightgate.rows.tables import summaries_table
+from nightgate.rows.parts import encode_part, encode_parts
+from nightgate.rows.schemas import SUMMARIES, TRIALS
+from nightgate.rows.tables import summaries_table, trials_table
 from nightgate.steps.planning import store_plan
 
 FIRST = datetime(2026, 11, 1, 22, 30, tzinfo=UTC)
@@ -28,6 +31,8 @@ class Outcome:
     failed: int
     planned: int
     curtailed: int = 0
+    unpaid: int = 0
+    """Skipped because the budget was used up."""
 
 
 def at(night: int) -> datetime:
@@ -44,7 +49,7 @@ def outcomes(results: Mapping[str, str], evaluator: str = "E") -> dict[tuple[str
     """Counts of cases from words: p passed, f failed, e ended in an error.
 
     >>> outcomes({"a": "ppf"})
-    {('a', 'E'): Outcome(passed=2, failed=1, planned=3, curtailed=0)}
+    {('a', 'E'): Outcome(passed=2, failed=1, planned=3, curtailed=0, unpaid=0)}
     """
     return {
         (case, evaluator): Outcome(word.count("p"), word.count("f"), len(word))
@@ -79,16 +84,17 @@ def put_night(
     part = encode_part(summaries_table(rows), SUMMARIES, literals=())
     key = keys.summaries_key(plan.suite, started.date(), name)
     store.create(key, part.data)
+    parts = [PartRef(table=keys.SUMMARIES, key=key, rows=part.rows, bytes=len(part.data), sha256=part.sha256)]
+    if kind == "rerun":
+        parts += _put_trials(store, plan, found)
     manifest = Manifest(
         run_id=name,
         suite=plan.suite,
         date=started.date(),
         run_kind=kind,
         started_at=started,
-        schemas={keys.SUMMARIES: SUMMARIES.version},
-        parts=(
-            PartRef(table=keys.SUMMARIES, key=key, rows=part.rows, bytes=len(part.data), sha256=part.sha256),
-        ),
+        schemas={keys.SUMMARIES: SUMMARIES.version, keys.TRIALS: TRIALS.version},
+        parts=tuple(parts),
         facts={"model": model, "filters": dict(filters or {}), "parent": parent, "verdict": "pass"},
     )
     store.create(manifest.key, manifest.to_json())
@@ -131,6 +137,39 @@ def _plan(
     )
 
 
+def _put_trials(store: Store, plan: Plan, found: Mapping[tuple[str, str], Outcome]) -> list[PartRef]:
+    """What was left out by every evaluator of a case was not played."""
+    played: dict[str, int] = {}
+    for (case, _), counts in found.items():
+        judged = counts.planned - counts.curtailed - counts.unpaid
+        played[case] = max(played.get(case, 0), judged)
+    started = datetime.fromisoformat(plan.started_at)
+    rows = [
+        {
+            "run_id": plan.run_id,
+            "suite": plan.suite,
+            "date": started.date(),
+            "case_id": case.case_id,
+            "case_hash": case.case_hash,
+            "trial": trial,
+            "ending": "completed" if trial < played[case.case_id] else "not_run",
+            "agent_model": plan.model,
+            "agent_fingerprint": "g",
+            "attempt": 1,
+            "run_kind": plan.run_kind,
+        }
+        for case, trial in plan.trials()
+    ]
+    refs = []
+    for part in encode_parts(trials_table(rows), TRIALS):
+        key = keys.part_key(keys.TRIALS, plan.suite, started.date(), plan.run_id, part.name)
+        store.create(key, part.data)
+        refs.append(
+            PartRef(table=keys.TRIALS, key=key, rows=part.rows, bytes=len(part.data), sha256=part.sha256)
+        )
+    return refs
+
+
 def _row(
     plan: Plan, started: datetime, case: str, evaluator: str, counts: Outcome, judge: str | None
 ) -> dict[str, Any]:
@@ -157,8 +196,8 @@ def _row(
         "not_applicable": 0,
         "not_applicable_allowed": 0,
         "not_applicable_required": 0,
-        "error": counts.planned - counts.passed - counts.failed - counts.curtailed,
-        "skipped": counts.curtailed,
+        "error": counts.planned - counts.passed - counts.failed - counts.curtailed - counts.unpaid,
+        "skipped": counts.curtailed + counts.unpaid,
         "curtailed": counts.curtailed,
         "score_count": 0,
         "run_kind": plan.run_kind,

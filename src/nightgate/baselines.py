@@ -13,8 +13,52 @@ from typing import Any
 
 from nightgate.errors import DamagedError
 from nightgate.plans import Plan, PlannedEvaluator
+from nightgate.rows.jsondocs import (
+    ANYTHING,
+    FLAG,
+    ID,
+    INTEGER,
+    TEXT,
+    DocumentKind,
+    Each,
+    OrMissing,
+    OrNull,
+    Shape,
+)
+from nightgate.rows.keys import baseline_key
 
 BASELINE_SCHEMA = 1
+_JUDGED_BY: dict[str, Shape] = {"name": TEXT, "version": INTEGER, "judge_fingerprint": OrNull(TEXT)}
+_KIND = DocumentKind(
+    name="baseline document",
+    schema=BASELINE_SCHEMA,
+    shape={
+        "suite": ID,
+        "run_id": ID,
+        "promoted_at": TEXT,
+        "forced": FLAG,
+        "why": OrNull(TEXT),
+        "verdict": TEXT,
+        "case_hashes": Each(TEXT),
+        "evaluators": [{**_JUDGED_BY, "judge_model": OrNull(TEXT)}],
+        "agent": {"model": TEXT, "fingerprint": TEXT, "parts": Each(ANYTHING)},
+        "rejudged": OrMissing([{"sweep": ID, "evaluators": [_JUDGED_BY], "at": TEXT}]),
+        "earlier": OrMissing(
+            [{"run_id": ID, "promoted_at": TEXT, "replaced_at": TEXT, "forced": FLAG, "why": OrNull(TEXT)}]
+        ),
+    },
+    way_out=(
+        "`nightgate promote RUN --force --why TEXT` makes it again; what was the baseline before, and why, "
+        "is lost with it"
+    ),
+)
+
+
+class StrayBaselineError(DamagedError):
+    """A whole document that is no baseline of its suite: another suite's, or of a run that is not there."""
+
+    def __init__(self, key: str, what: str) -> None:
+        super().__init__(f"{key}: {what}; `nightgate promote RUN` makes it again")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,29 +114,21 @@ class Baseline:
             key: Where it lies, for the message.
 
         Raises:
-            DamagedError: If it is none, or one of a newer version.
+            NewerDocumentError: If a newer nightgate wrote it.
+            StrayBaselineError: If it is another suite's.
+            DamagedError: If it is none.
         """
-        try:
-            found = json.loads(data)
-            version = found.pop("schema")
-            if not isinstance(version, int) or version > BASELINE_SCHEMA:
-                msg = f"{key}: schema {version} was written by a newer nightgate: upgrade to read it"
-                raise DamagedError(msg)
-            known = {f.name for f in fields(cls)}
-            values = {name: value for name, value in found.items() if name in known}
-            rejudged = tuple(
-                Rejudged(sweep=r["sweep"], evaluators=tuple(r["evaluators"]), at=r["at"])
-                for r in values.pop("rejudged", ())
-            )
-            for name in ("evaluators", "earlier"):
-                values[name] = tuple(values.get(name, ()))
-            return cls(**values, rejudged=rejudged)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            msg = (
-                f"{key}: no baseline document ({type(error).__name__}: {error}); "
-                "promote a run anew with --force --why TEXT"
-            )
-            raise DamagedError(msg) from error
+        found = _KIND.read(data, key)
+        if baseline_key(found["suite"]) != key:
+            raise StrayBaselineError(key, f"it is the baseline of suite {found['suite']}")
+        values = {f.name: found[f.name] for f in fields(cls) if f.name in found}
+        values["rejudged"] = tuple(
+            Rejudged(sweep=again["sweep"], evaluators=tuple(again["evaluators"]), at=again["at"])
+            for again in found.get("rejudged", ())
+        )
+        for name in ("evaluators", "earlier"):
+            values[name] = tuple(values.get(name, ()))
+        return cls(**values)
 
 
 def promoted(

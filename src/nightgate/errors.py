@@ -33,6 +33,10 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+STOPPED_EXIT: dict[str, ExitCode] = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
+"""What is answered where something stopped early, by why it did."""
+
+
 class NightgateError(Exception):
     """Root of all errors raised on purpose; the message says where, what and what to do next."""
 

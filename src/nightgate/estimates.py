@@ -11,10 +11,9 @@ from typing import Any
 
 from nightgate.cases import Case, Persona, Suite, known_evaluator
 from nightgate.plans import EvaluatorFacts, PlannedCase, PlannedEvaluator
-from nightgate.prices import FREE, PriceTable, list_and_batch_nanousd
+from nightgate.prices import FREE, NANO, PriceTable, list_and_batch_nanousd
 from nightgate.trials import Usage
 
-NANO = 1_000_000_000
 ASSUMED = {
     "characters_per_token": 4,
     "instructions_tokens": 600,

@@ -15,8 +15,9 @@ from nightgate.cases import (
     Suite,
     asked_hash,
     case_hash,
+    criterion_hashes,
     evaluators_of,
-    question_hashes,
+    questions_of,
     threshold_of,
 )
 from nightgate.cases.quarantines import holding
@@ -62,7 +63,8 @@ def plan_cases(
                 may_skip=tuple(case.may_skip),
                 expected_loads=tuple(dict.fromkeys(case.expect.skills.loaded)),
                 asked=asked_hash(case),
-                questions=question_hashes(case, names),
+                questions=questions_of(suite, case, names),
+                criteria=criterion_hashes(case, names),
                 quarantine=_quarantine(case, holds=case.id in kept_out),
             )
         )
@@ -98,6 +100,7 @@ def plan_evaluators(
                 min_coverage=(config.min_coverage if config is not None else None) or default_coverage,
                 judge_model=judge if is_judge else None,
                 judge_fingerprint=known.fingerprint if is_judge else None,
+                config=known.config,
             )
         )
     return tuple(planned)

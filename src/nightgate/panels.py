@@ -172,6 +172,8 @@ def derived(planned: PlannedEvaluator, members: Sequence[Cell]) -> Cell:
         judge_model=planned.judge_model,
         judge_fingerprint=planned.judge_fingerprint,
         attempt=max(cell.attempt for cell in members),
+        # New as soon as one of its members is.
+        reused_from=first.reused_from if all(cell.reused_from for cell in members) else None,
         scored_at=max((cell.scored_at for cell in members if cell.scored_at is not None), default=None),
     )
 

@@ -52,6 +52,8 @@ class EvaluatorFacts:
     """code, judge or metric."""
     fingerprint: str | None = None
     """Of the judge, for judges."""
+    config: str | None = None
+    """Digest of its class and parameters; None: nobody looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ class PlannedEvaluator:
     min_coverage: str
     judge_model: str | None = None
     judge_fingerprint: str | None = None
+    config: str | None = None
+    """Digest of its class and parameters in suite.yaml; None in plans of earlier versions."""
     base: str | None = None
     """In a sweep: the evaluator's own name, where ``name`` also tells judge and repeat; else None."""
     repeat: int = 0
@@ -113,6 +117,8 @@ class PlannedCase:
     """Hash of what the agent is given; empty in plans of earlier versions."""
     questions: Mapping[str, str] = field(default_factory=dict)
     """Evaluator -> hash of what its finding depends on in the case."""
+    criteria: Mapping[str, str] = field(default_factory=dict)
+    """Evaluator -> hash of its criterion's text alone: what a judge is calibrated for."""
     quarantine: Mapping[str, Any] | None = None
     """``owner``, ``reason``, ``until`` (YYYY-MM-DD), and whether it ``holds`` on the day of the run."""
 
@@ -181,6 +187,10 @@ class Plan:
     """Whether ``when: live`` evaluators take part."""
     alerts: tuple[str, ...] = ()
     """Channels that are told of changes, by name."""
+    reason: str | None = None
+    """What had changed, where a change started the run."""
+    night: bool = False
+    """Whether its suspects are rerun and its canaries judged once the gate has decided."""
     panel: Mapping[str, Any] = field(default_factory=dict)
     """``rule`` and ``judges`` where a panel judges: ``judge`` is its name for people then."""
     baseline: str | None = None
@@ -190,6 +200,8 @@ class Plan:
     """Sweeps whose findings stand for the baseline's own where the judge is theirs, oldest first."""
     baseline_trouble: str | None = None
     """Why there is no baseline although the suite has one: its document could not be read."""
+    usual_model: str | None = None
+    """The suite's own model, where another one was asked for; None where this run has it."""
     schema: int = PLAN_SCHEMA
 
     def trials(self) -> Iterator[tuple[PlannedCase, int]]:

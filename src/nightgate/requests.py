@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nightgate.errors import InputError
+from nightgate.localdates import DEFAULT_ZONE, start_given, zone_named
 
 DEFAULT_STORE = "./.nightgate"
 DEFAULT_CONCURRENCY = 10
@@ -58,9 +59,17 @@ class RunRequest:
     prices: str | None = None
     allow_unpriced: bool = False
     alerts: bool = True
+    once: bool = False
+    """At most one run of the suite for each local date of the scheduled start."""
+    timezone: str | None = None
+    """IANA name of the zone whose dates ``once`` means; None: UTC."""
+    scheduled: str | None = None
+    """The scheduled start, ISO 8601 with offset; None: when it is planned."""
     night: bool = False
     """Whether suspects are rerun and canaries judged once the gate has decided."""
     trigger: str = MANUAL
+    reason: str | None = None
+    """What changed, where a change starts the run: "started because ..."."""
     curtail: bool = False
     """Leave out what cannot change the gate's verdict any more."""
     sweep: str | None = None
@@ -114,6 +123,12 @@ class RunRequest:
             if number is not None and number < 1:
                 msg = f"--{name.replace('_', '-')} {number}: must be at least 1"
                 raise InputError(msg)
+        if request.drainers < 0:
+            msg = f"--drainers {request.drainers}: must be 0 or more"
+            raise InputError(msg)
+        if request.drainers and request.batch:
+            msg = "--batch waits in one process: leave --drainers out"
+            raise InputError(msg)
         request.budget_nanousd(None)
         if request.only is not None and request.rerun is None:
             msg = f"--only {request.only} goes with --rerun RUN"
@@ -126,6 +141,7 @@ class RunRequest:
             if word is not None and word not in known:
                 msg = f"--{name.replace('_', '-')} {word}: must be one of {', '.join(known)}"
                 raise InputError(msg)
+        _check_once(request, given)
         return request
 
     def budget_nanousd(self, suite_usd: Decimal | str | None) -> int | None:
@@ -153,14 +169,28 @@ class RunRequest:
 
     @classmethod
     def of_parameters(cls, data: Mapping[str, Any]) -> RunRequest:
-        """A request from flow parameters."""
+        """A request from flow parameters.
+
+        Those of a deployment are what somebody wrote there, and text where a trigger filled them in: numbers
+        and truth values may be text, lists are split at commas, empty text is not given, and what is not
+        there comes from ``NIGHTGATE_*``.
+
+        Raises:
+            InputError: If a parameter is unknown or of the wrong kind.
+        """
         known = {f.name for f in fields(cls)}
         unknown = sorted(set(data) - known)
         if unknown:
             msg = f"unknown run parameters: {', '.join(unknown)}; known are {', '.join(sorted(known))}"
             raise InputError(msg)
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-        return cls(**values)
+        if known <= set(data):
+            return cls(**values)
+        values = {k: _typed(k, v) for k, v in data.items() if v not in ("", None)}
+        if "suite" not in values:
+            msg = "run parameters: name the suite's folder as `suite`"
+            raise InputError(msg)
+        return cls.make(values.pop("suite"), values)
 
     def named(self, run_id: str) -> RunRequest:
         """The same request with its run id fixed."""
@@ -176,6 +206,53 @@ class RunRequest:
         return Path(self.store) / "spool"
 
 
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def _typed(name: str, value: Any) -> Any:
+    """A parameter as the field wants it."""
+    if isinstance(value, list):
+        return tuple(value)
+    kind = {field.name: field.type for field in fields(RunRequest)}[name]
+    if not isinstance(value, str):
+        return str(value) if kind == "str | None" else value
+    if kind == "bool":
+        if value.lower() not in (*_TRUE, *_FALSE):
+            msg = f"run parameter {name}={value!r}: write true or false"
+            raise InputError(msg)
+        return value.lower() in _TRUE
+    if kind in ("int", "int | None"):
+        try:
+            return int(value)
+        except ValueError as error:
+            msg = f"run parameter {name}={value!r}: write a whole number"
+            raise InputError(msg) from error
+    if kind == "tuple[str, ...]":
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _check_once(request: RunRequest, given: Mapping[str, Any]) -> None:
+    """Check what only ``once`` gives a meaning.
+
+    Raises:
+        InputError: If it is missing, or does not go with the rest.
+    """
+    if not request.once:
+        lost = next((name for name in ("timezone", "scheduled") if name in given), None)
+        if lost is not None:
+            msg = f"--{lost} goes with --once"
+            raise InputError(msg)
+        return
+    taken = next((name for name in ("run_id", "resume", "rerun") if getattr(request, name) is not None), None)
+    if taken is not None:
+        msg = f"--once finds its run by the date: drop --{taken.replace('_', '-')}"
+        raise InputError(msg)
+    zone_named(request.timezone or DEFAULT_ZONE)
+    if request.scheduled is not None:
+        start_given(request.scheduled)
+
+
 def default_store(environ: Mapping[str, str] | None = None) -> str:
     """The store when none is named: ``NIGHTGATE_STORE``, else a folder here."""
     return (os.environ if environ is None else environ).get(f"{_PREFIX}STORE") or DEFAULT_STORE
@@ -183,7 +260,7 @@ def default_store(environ: Mapping[str, str] | None = None) -> str:
 
 _TEXTS = (
     "store", "model", "judge", "user", "prices", "trigger", "spool", "budget_usd",
-    "run_id", "resume", "reuse", "baseline", "related_judges",
+    "run_id", "resume", "reuse", "baseline", "related_judges", "timezone",
 )  # fmt: skip
 _WORDS = {
     "panel": ("majority", "all"),
@@ -210,10 +287,10 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
                 msg = f"{_PREFIX}{name.upper()}={text!r}: write a whole number"
                 raise InputError(msg) from error
         elif name in _FLAGS:
-            if text.lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+            if text.lower() not in (*_TRUE, *_FALSE):
                 msg = f"{_PREFIX}{name.upper()}={text!r}: write true or false"
                 raise InputError(msg)
-            found[name] = text.lower() in ("1", "true", "yes", "on")
+            found[name] = text.lower() in _TRUE
         elif name in _LISTS:
             found[name] = tuple(part.strip() for part in text.split(",") if part.strip())
         else:

@@ -101,6 +101,7 @@ class Workshop:
     """Called for each trial that is let go."""
     on_trial: Callable[[Trial], None] = lambda _: None
     on_cell: Callable[[Cell], None] = lambda _: None
+    on_judged: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,6 +273,7 @@ class _ShardRun:
         """Start the judgements of a trial beside the agents; wait only when judges fall far behind."""
         names = list(self._missing(trial, quick=False))
         if not names and not any(self._panels(trial)):
+            self.shop.on_judged()
             return
         await self.backlog.acquire()
         task = self.group.create_task(self._judge_all(trial, names))
@@ -298,6 +300,7 @@ class _ShardRun:
             votes = [cell for cell in members if cell is not None]
             if len(votes) == len(members):  # else the run was stopped: whoever resumes it has them all
                 self._write(None, [derived(panel, votes)])
+        self.shop.on_judged()
 
     def _stored(self, trial: Trial, name: str) -> Cell | None:
         return self.done.cell(trial.key.case_id, trial.key.trial, name)

@@ -129,6 +129,8 @@ class Cell:
     latency_ms: float | None = None
     attempt: int = 1
     scored_at: datetime | None = None
+    reused_from: str | None = None
+    """The run or sweep whose finding was taken over: what it cost stands there, and is 0 here."""
 
 
 def fold(evaluator: str, version: int, findings: Sequence[Score], *, trajectory: bool = True) -> Score:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
-from hooks import SECRET_PATH, Hook, hook
+from hooks import SECRET_PATH, Hook, hook, raw_hook
 from nightgate.adapters.alerts.sns import SnsChannel
 from nightgate.adapters.alerts.webhook import WebhookChannel
+from nightgate.adapters.store.folder import FolderStore
 from nightgate.adapters.store.memory import InMemoryStore
-from nightgate.errors import AlertError
+from nightgate.errors import AlertError, InputError
 from nightgate.ports import AlertChannel
+from nightgate.steps.alerting import check_targets
+from nightgate.wiring.alerts import looked_at
 from nights import canary, flakiness, green, moment, put_night, red, tell
 from servers import HOST, free_ports
 
@@ -111,6 +116,145 @@ def test_the_address_is_in_no_error_and_no_target(monkeypatch: pytest.MonkeyPatc
             texts.append(str(raised.value))
 
     assert not any(SECRET in text or "SECRET" in text for text in texts)
+
+
+# -- a user in the address --------------------------------------------------------------------------
+
+USER, PASSWORD = "nightbot", "hunter"
+
+
+def with_user(url: str, user: str = f"{USER}:{PASSWORD}") -> str:
+    """An address as people write it for a receiver behind a gateway."""
+    return url.replace("://", f"://{user}@")
+
+
+@pytest.mark.parametrize(
+    ("user", "pair"),
+    [
+        (f"{USER}:{PASSWORD}", f"{USER}:{PASSWORD}"),
+        (USER, f"{USER}:"),
+        (f":{PASSWORD}", f":{PASSWORD}"),
+        ("a%40b:p%2Fw%3A%C3%BC", "a@b:p/w:ü"),
+    ],
+)
+def test_a_user_in_the_address_is_sent_as_basic_authentication(
+    monkeypatch: pytest.MonkeyPatch, user: str, pair: str
+) -> None:
+    """For urllib the user is a part of the host's name, and it reaches nobody."""
+    with hook() as found:
+        a_webhook(with_user(found.url, user), monkeypatch).send("t", "b", FACTS)
+
+    headers = found.requests[0]["headers"]
+    assert headers["Authorization"] == f"Basic {base64.b64encode(pair.encode()).decode()}"
+    assert USER not in headers["Host"]
+
+
+def test_a_user_and_a_token_are_refused_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both want the one header; which was meant is not for us to guess."""
+    monkeypatch.setenv("TEAM_TOKEN", "t0ken-value-1")
+
+    with pytest.raises(InputError, match="take the user out of the address, or drop token_env") as raised:
+        a_webhook("http://nightbot:hunter@127.0.0.1/x", monkeypatch, token_variable="TEAM_TOKEN")
+
+    assert not any(secret in str(raised.value) for secret in (USER, PASSWORD, "t0ken"))
+
+
+@pytest.mark.parametrize("token", ["t0ken\nvalue", "t0ken-ü"])
+def test_a_token_that_no_header_can_hold_is_refused_unseen(
+    monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    """http.client would raise with all of it in its text."""
+    monkeypatch.setenv("TEAM_TOKEN", token)
+
+    with pytest.raises(InputError, match="TEAM_TOKEN holds no token") as raised:
+        a_webhook("http://127.0.0.1/x", monkeypatch, token_variable="TEAM_TOKEN")
+
+    assert "t0ken" not in str(raised.value)
+
+
+def test_a_token_may_end_in_a_line_feed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secrets that come from files do."""
+    monkeypatch.setenv("TEAM_TOKEN", "t0ken-value-1\n")
+    with hook() as found:
+        a_webhook(found, monkeypatch, token_variable="TEAM_TOKEN").send("t", "b", FACTS)
+
+    assert found.requests[0]["headers"]["Authorization"] == "Bearer t0ken-value-1"
+
+
+def test_a_user_of_the_address_is_in_no_text(
+    monkeypatch: pytest.MonkeyPatch, missing: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Refused by name, out of reach, looked at by doctor, written into the book and the report."""
+    store = FolderStore(tmp_path)
+    texts = []
+    with hook(lambda _: 401, answer_text=f"wrong {PASSWORD} of {USER}") as found:
+        for number, url in enumerate((found.url, missing), 1):
+            channel = a_webhook(with_user(url), monkeypatch)
+            texts += [channel.target, json.dumps(check_targets([channel]))]
+            with pytest.raises(AlertError) as raised:
+                channel.send("t", "b", FACTS)
+            texts.append(str(raised.value))
+            texts.append(json.dumps(tell(store, put_night(store, number, red()), channel)))
+    monkeypatch.setenv("NIGHTGATE_ALERT_CHANNELS", "default=webhook:TEAM_WEBHOOK_URL")
+    texts.append(json.dumps(looked_at(None, "doctor")))
+    texts += [path.read_text() for path in tmp_path.rglob("*.json")]
+
+    assert any("answered 401" in text for text in texts)
+    assert any("alerts" in str(path) for path in tmp_path.rglob("*.json"))
+    assert not any(secret in text for secret in (USER, PASSWORD) for text in [*texts, caplog.text])
+
+
+# -- what counts as delivered -----------------------------------------------------------------------
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        OK + b"Content-Length: 500\r\n\r\nhalf",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nff\r\nhalf",
+        OK + b"Content-Le",
+        OK + b"X-Long: " + b"x" * 100_000,
+        b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"\r\n",
+        b"HTTP/1.1 204 No Content\r\n",
+    ],
+)
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_2xx_is_delivered_whatever_becomes_of_the_rest(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes, hangs: bool
+) -> None:
+    """The receiver has taken it: another try would be a second message."""
+    store = InMemoryStore()
+    with raw_hook(answer, hangs=hangs) as found:
+        report = tell(store, put_night(store, 1, red()), a_webhook(found.url, monkeypatch))
+
+    assert (report["undelivered"], len(report["sent"]), found.requests) == ([], 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (b"", "closed without an answer"),
+        (b"HTTP/1.1 ", "is no HTTP"),
+        (b"SSH-2.0-OpenSSH\r\n", "is no HTTP"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "closed without an answer"),
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 500\r\n\r\nhalf", "answered 503"),
+    ],
+)
+def test_a_connection_that_ends_without_a_2xx_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes, says: str
+) -> None:
+    """Nobody can tell whether it arrived, so it is repeated under the same id."""
+    store = InMemoryStore()
+    with raw_hook(answer, answer, OK + b"Content-Length: 0\r\n\r\n") as found:
+        channel = a_webhook(found.url, monkeypatch)
+        with pytest.raises(AlertError, match=says) as raised:
+            channel.send("t", "b", FACTS)
+        report = tell(store, put_night(store, 1, red()), channel)
+
+    assert raised.value.again
+    assert (report["undelivered"], len(report["sent"]), found.requests) == ([], 1, 3)
 
 
 # -- the whole way ----------------------------------------------------------------------------------

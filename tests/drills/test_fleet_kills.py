@@ -18,9 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from nightgate.adapters.store import open_store
 from nightgate.requests import RunRequest
-from nightgate.steps.claims import Watch
 from nightgate.wiring.fleets import finish_fleet, plan_fleet
 from shell import DRILLS, environment, nightgate
 
@@ -37,7 +35,7 @@ INVENTED = frozenset(
 class Fleet:
     """Workers on one run, each a process; they share a machine's spool unless they are ``apart``."""
 
-    def __init__(self, store: Path, run_id: str) -> None:
+    def __init__(self, store: Path, run_id: str, **options: Any) -> None:
         self.store, self.run_id = store, run_id
         self.apart = False
         self.request = RunRequest.make(
@@ -49,6 +47,7 @@ class Fleet:
                 "concurrency": SLOTS,
                 "drainers": 3,
                 "spool": str(store / "parent"),
+                **options,
             },
         )
         self.planned = asyncio.run(plan_fleet(self.request))
@@ -92,8 +91,7 @@ class Fleet:
 
     def finish(self) -> dict[str, Any]:
         """Commit."""
-        standing = Watch(open_store(str(self.store)), self.run_id).look()
-        return asyncio.run(finish_fleet(self.request, self.run_id, standing)).summary.as_dict()
+        return asyncio.run(finish_fleet(self.request, self.run_id)).summary.as_dict()
 
     def close(self) -> None:
         """End what still lives."""
@@ -208,3 +206,26 @@ def test_kills_at_random_lose_nothing(fleet: Fleet, unharmed: Path) -> None:
     fleet.wait(*alive)
 
     check_whole(fleet, unharmed, killed=5)
+
+
+def test_workers_share_the_cap_of_a_run_whoever_dies(tmp_path: Path) -> None:
+    """Two thirds of the money, three workers, one of them killed: stopped by the budget, never beyond it."""
+    cap = 2 / 3 * CASES * TRIALS * 910e-6
+    fleet = Fleet(tmp_path, "shared", budget_usd=f"{cap:.6f}")
+    try:
+        owners = [fleet.start() for _ in range(3)]
+        fleet.wait_for(12)
+        fleet.kill(owners[0])
+        fleet.wait(*owners[1:])
+        stopped = fleet.finish()
+        rest = Fleet(tmp_path, "shared", budget_usd="1")
+        rest.count = 3
+        rest.wait(rest.start())
+        whole = rest.finish()
+    finally:
+        fleet.close()
+
+    assert (stopped["exit_code"], stopped["complete"], stopped["stopped"]) == (4, False, "budget")
+    in_flight = 2 * SLOTS * 3 * 550e-6
+    assert 0.7 * cap <= stopped["cost_usd"]["at_least"]["total"] <= cap + in_flight
+    assert (whole["exit_code"], whole["complete"]) == (0, True)

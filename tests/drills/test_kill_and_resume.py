@@ -145,8 +145,13 @@ def test_resume_refuses_another_configuration(tmp_path: Path) -> None:
 
 
 def test_a_complete_run_has_nothing_to_resume(unharmed: Path) -> None:
-    """A committed run never changes."""
-    refused = nightgate("run", SUITE, "--store", unharmed, "--resume", "whole")
+    """A committed run never changes: the command says so in a line and answers as `gate` does."""
+    before = {path: path.read_bytes() for path in unharmed.rglob("*") if path.is_file()}
 
-    assert refused.code == 2
-    assert "complete" in refused.err
+    again = nightgate("run", SUITE, "--store", unharmed, "--resume", "whole")
+
+    assert again.code == nightgate("gate", "whole", "--store", unharmed).code == 0
+    assert again.out == (
+        "run whole is complete, and so is all that follows its gate: nothing to resume (pass)\n"
+    )
+    assert {path: path.read_bytes() for path in unharmed.rglob("*") if path.is_file()} == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -125,8 +126,8 @@ def test_a_judge_that_agrees_with_people_meets_the_bar(
     assert judge["counts"] == {"tp": 55, "fn": 5, "fp": 6, "tn": 54}
     assert judge["kappa"]["value"] == pytest.approx(0.8166667)
     document = kept(open_store(str(judged[1])), "tones")
-    assert may_block(document, {TONE: judge["judge_fingerprint"]}) == {TONE}
-    assert may_block(document, {TONE: "another judge"}) == frozenset()
+    assert may_block(document, {TONE: judge["judge_fingerprint"]}, {TONE: judge["criteria"]}) == {TONE}
+    assert may_block(document, {TONE: "another judge"}, {TONE: judge["criteria"]}) == frozenset()
 
 
 def test_figures_come_by_slice(relabel: Callable[..., Ran]) -> None:
@@ -450,3 +451,68 @@ def test_only_a_calibrated_judge_gates_where_the_suite_says_so(tmp_path: Path) -
     assert [e["verdict"] for e in before.json["evaluators"]] == [None]
     assert [e["verdict"] for e in after.json["evaluators"]] == ["pass"]
     assert again.code == 3  # a stored run is decided as it was planned
+
+
+def edited(suite: Path, was: str = "friendly", now: str = "formal") -> None:
+    """Another criterion in all cases."""
+    cases = suite / "cases.jsonl"
+    cases.write_text(cases.read_text().replace(was, now))
+
+
+def test_an_edited_criterion_needs_a_calibration_of_its_own(tmp_path: Path) -> None:
+    """The judge is the same, and nobody has held its answers to this question against people."""
+    suite, store = a_suite(tmp_path), tmp_path / "store"
+    settings = json.loads((suite / "suite.yaml").read_text()) | {"gate": {"judges": "calibrated"}}
+    (suite / "suite.yaml").write_text(json.dumps(settings))
+    nightgate("run", suite, "--store", store, "--run-id", "night-1")
+    (suite / "labels").mkdir()
+    (suite / "labels" / "people.csv").write_text(labels(range(2 * SIZE)))
+    assert nightgate("calibrate", suite, "--store", store).code == 0
+    edited(suite)
+
+    after = nightgate("run", suite, "--store", store, "--run-id", "night-2", "--json", "-")
+    again = nightgate("calibrate", suite, "--run", "night-2", "--store", store, "--json", "-")
+
+    assert [e["verdict"] for e in after.json["evaluators"]] == [None]
+    assert any("its judge is not calibrated" in finding["text"] for finding in after.json["findings"])
+    judge = judge_of(again)
+    assert (again.code, judge["word"]) == (3, "no labels")
+    assert judge["labels"]["other_question"] == 2 * SIZE
+    assert set(judge["counts"].values()) == {0}
+    one = nightgate("label", "night-1", "--sample", "9", "--suite", suite, "--out", "-", "--store", store)
+    assert one.code == 3  # all labelled already
+    (suite / "labels" / "people.csv").unlink()
+    blind = nightgate("label", "night-1", "--sample", "9", "--suite", suite, "--out", "-", "--store", store)
+    assert blind.code == 2
+    assert "120 judged cells are asked otherwise by the suite today" in blind.err
+
+
+def test_a_sheet_leaves_out_what_is_asked_otherwise_today(judged: tuple[Path, Path], tmp_path: Path) -> None:
+    """People would answer another question than the run's judge did."""
+    suite = Path(shutil.copytree(judged[0], tmp_path / "suite", ignore=shutil.ignore_patterns("labels")))
+    cases = (suite / "cases.jsonl").read_text().splitlines(keepends=True)
+    (suite / "cases.jsonl").write_text("".join([cases[0].replace("friendly", "formal"), *cases[1:]]))
+    flags = ("label", "night-1", "--sample", "500", "--suite", suite, "--store", judged[1])
+
+    ran = nightgate(*flags, "--out", tmp_path / "sheet.csv", "--json", "-")
+    random = nightgate(*flags, "--out", tmp_path / "random.csv", "--random")
+
+    assert (ran.code, ran.json["rows"], ran.json["left_out"]) == (0, 2 * SIZE - 1, 1)
+    assert "c0" not in {row["case_id"] for row in sheet(tmp_path / "sheet.csv")[1]}
+    assert (random.code, (tmp_path / "random.csv").exists()) == (2, False)
+    assert "a random sample may not leave them out" in random.err
+
+
+def test_labels_that_meet_nothing_are_told(relabel: Callable[..., Ran], judged: tuple[Path, Path]) -> None:
+    """With their place; the others count."""
+    (judged[0] / "labels").mkdir(exist_ok=True)
+
+    ran = relabel(labels(range(2 * SIZE)) + f"night-1,c1,99,{TONE},pass\n")
+
+    (unmet,) = ran.json["labels"]["unmet"]
+    assert ran.code == 0
+    assert unmet["file"].endswith("people-0.csv")
+    assert (unmet["line"], unmet["why"]) == (
+        122,
+        "run night-1 has no trial 99 of case 'c1', which it plays 1 times",
+    )

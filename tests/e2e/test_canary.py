@@ -15,8 +15,8 @@ import canary_judge
 from nightgate import run_suite
 from nightgate.canaries import ATTACKS, FIRST_PLANTED
 from nightgate.requests import RunRequest
-from nightgate.steps.canarydocs import canary_of
 from nightgate.steps.listing import latest
+from nightgate.steps.nightdocs import canary_of
 from nightgate.wiring import open_store
 from nightgate.wiring.canaries import judge_canaries
 from shell import ROOT, nightgate

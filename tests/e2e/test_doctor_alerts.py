@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from drill_lab import a_case, write_suite
 
 from hooks import SECRET_PATH, hook
 from servers import HOST, free_ports
@@ -68,6 +69,22 @@ def test_a_suite_that_ran_is_not_overdue(tmp_path: Path) -> None:
 
     assert "a complete run within 26h" in ran.out
     assert ran.code != 3
+
+
+def test_of_several_suites_each_has_to_have_run(tmp_path: Path) -> None:
+    """One that never ran, and one whose only run was stopped, beside one that is well."""
+    nightgate("run", SUPPORT, "--store", tmp_path / "s", "--no-alerts")
+    suites = {
+        name: write_suite(tmp_path / name, [a_case("one")], suite=name) for name in ("never", "stopped")
+    }
+    assert nightgate("run", suites["stopped"], "--budget-usd", "0", "--store", tmp_path / "s").code == 4
+
+    ran = nightgate("doctor", SUPPORT, *suites.values(), "--since", "26h", "--store", tmp_path / "s")
+
+    assert ran.code == 3
+    assert f"ok    runs of {SUPPORT}: a complete run within 26h" in ran.out
+    for suite in suites.values():
+        assert f"FAIL  runs of {suite}: no complete run for 26 hours: there is none at all" in ran.out
 
 
 @pytest.mark.parametrize(

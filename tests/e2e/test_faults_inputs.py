@@ -66,7 +66,6 @@ BAD_FLAGS = [
     ["--stage", "nightly"],
     ["--prices", "/no/such/file.yaml"],
     ["--resume", "no-such-run"],
-    ["--resume", "first"],
     ["--resume", "../first"],
     ["--store", "ftp://somewhere"],
     ["--no-such-flag"],

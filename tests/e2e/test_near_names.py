@@ -57,5 +57,5 @@ def test_runs_of_an_unknown_suite_name_the_known_ones(store: Path, asked: str, h
     """An empty list looked as if nothing had ever run."""
     ran = command("runs", asked, "--store", store)
 
-    assert ran.code == 0
+    assert ran.code == 3
     assert hint in ran.out

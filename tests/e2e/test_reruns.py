@@ -12,7 +12,7 @@ import pytest
 
 from nightgate.adapters.store import open_store
 from nightgate.requests import RunRequest
-from nightgate.wiring import run_request
+from nightgate.wiring import reruns, run_request
 from nightgate.wiring.reruns import find_flaky
 from shell import nightgate
 
@@ -140,6 +140,52 @@ async def test_reruns_stop_at_what_is_left_of_the_run_s_budget(suite: Path) -> N
     assert "budget" in blames
 
 
+async def test_what_the_budget_stopped_was_not_played(suite: Path) -> None:
+    """It is no evidence and no extra trial; the suspect says why it is one still, whoever asks."""
+    await past(suite)
+    model = script(suite, "dear", f"{{trials: [{NO}, [{YES}], [{YES}]]}}")
+
+    document = await night(suite, 4, model, budget_usd="1.5")
+
+    endings = [row["ending"] for row in rows(suite, "trials", "n4-rerun")]
+    assert document["rerun_trials"] == endings.count("completed") < len(endings) == 10
+    (suspect,) = document["suspects"]
+    assert suspect["reruns_stopped"] == document["reruns_stopped"] == "budget"
+    assert suspect["reruns"]["played"] == document["rerun_trials"]
+    request = RunRequest.make(suite, {"store": str(suite.parent / "store"), "model": model, "run_id": "n4"})
+    assert await find_flaky(request, "n4", clock=Clock(4)) == document
+
+
+async def test_reruns_that_were_killed_while_they_were_left_out_stay_left_out(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The records of an earlier process stand: they are neither played nor counted as played."""
+    await past(suite)
+    model = script(suite, "dear", f"{{trials: [{NO}, [{YES}], [{YES}]]}}")
+    values = {"store": str(suite.parent / "store"), "model": model, "run_id": "n4", "budget_usd": "1.5"}
+    request = RunRequest.make(suite, values)
+    await run_request(request, clock=Clock(4))
+    with monkeypatch.context() as patched:
+        before, left = reruns.not_run, [1, 2, 3]
+
+        def not_run(*told: Any) -> Any:
+            left.pop()  # the fourth time it raises, in the middle of the left out
+            return before(*told)
+
+        patched.setattr(reruns, "not_run", not_run)
+        with pytest.raises(IndexError):
+            await find_flaky(request, "n4", clock=Clock(4))
+
+    document = await find_flaky(request, "n4", clock=Clock(4))
+
+    endings = [row["ending"] for row in rows(suite, "trials", "n4-rerun")]
+    assert endings.count("not_run") > 3
+    assert document["rerun_trials"] == endings.count("completed")
+    assert [entry["reruns_stopped"] for entry in document["suspects"]] == ["budget"]
+    skipped = [row for row in rows(suite, "scores", "n4-rerun") if row["status"] == "skipped"]
+    assert {row["blame"] for row in skipped} == {"budget"}
+
+
 async def test_reruns_that_were_cut_off_go_on(suite: Path) -> None:
     """What was played before is evidence; only the rest is played."""
     await past(suite)
@@ -147,7 +193,6 @@ async def test_reruns_that_were_cut_off_go_on(suite: Path) -> None:
     store = suite.parent / "store"
     request = RunRequest.make(suite, {"store": str(store), "model": model, "run_id": "n4"})
     await run_request(request, clock=Clock(4))
-    from nightgate.wiring import reruns
 
     class CutError(Exception):
         """The process dies."""
@@ -216,6 +261,33 @@ def test_what_cannot_be_rerun_is_refused(suite: Path, flags: tuple[str, ...], sa
 
     assert ran.code == 2
     assert says in ran.err
+
+
+def cut(path: Path) -> None:
+    """A stored object that lost its end."""
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+@pytest.mark.parametrize(
+    ("damage", "flag"),
+    [("scores", "--rerun"), ("scores", "--reuse"), ("manifest", "--rerun"), ("plan", "--resume")],
+)
+def test_over_damaged_rows_a_run_cannot_tell_like_any_other_command(
+    suite: Path, damage: str, flag: str
+) -> None:
+    """Exit 3, not 2: the input was right, and what lies in the store is not what was committed."""
+    script(suite, "half", f"{{trials: [{NO}, [{YES}], {NO}]}}")
+    store = suite.parent / "store"
+    nightgate("run", suite, "--store", store, "--model", "scripted:half", "--run-id", "first")
+    globs = {"scores": "scores/**/*.parquet", "manifest": "manifests/**/first.json"}
+    for path in store.glob(globs.get(damage, "runs/first/plan.json")):
+        cut(path)
+
+    ran = nightgate("run", suite, "--store", store, "--model", "scripted:half", flag, "first")
+
+    assert nightgate("gate", "first", "--store", store).code == ran.code == 3, ran.err
+    assert "Nothing was spent." in ran.err
+    assert len(list(store.glob("runs/*"))) == 1
 
 
 def test_a_quarantined_case_runs_and_does_not_gate(suite: Path) -> None:

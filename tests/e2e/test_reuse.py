@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nightgate import run_suite
-from shell import DRILLS
+from shell import DRILLS, Ran, nightgate
 
 SLOW = DRILLS / "slow"
 
@@ -84,3 +84,99 @@ async def test_an_edited_case_is_played_again(suite: Path, tmp_path: Path) -> No
     await run(suite, tmp_path / "s", trials=1, reuse="a", run_id="b")
 
     assert calls(tmp_path / "s", "b", "agent") == 2
+
+
+CHECKS = """
+from nightgate import Score, Status
+
+
+class Len:
+    name, version = "Len", 1
+
+    def __init__(self, max_words=60):
+        self.max_words = max_words
+
+    def evaluate(self, trial, case):
+        status = Status.PASS if len(trial.output.split()) <= self.max_words else Status.FAIL
+        return Score(evaluator="Len", version=1, status=status, reason=f"at most {self.max_words} words")
+
+
+class Same(Len):
+    name = "Same"
+
+    def evaluate(self, trial, case):
+        status = Status.PASS if trial.output == case.expected_output else Status.FAIL
+        return Score(evaluator="Same", version=1, status=status, reason=str(case.expected_output))
+"""
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Path:
+    """A suite of three cases that code of its own checks: how long the answer is, and what it is."""
+    suite = tmp_path / "checked"
+    (suite / "scripts").mkdir(parents=True)
+    (suite / "drill_checks.py").write_text(CHECKS)
+    (suite / "scripts" / "agent.yaml").write_text('replies: {"*": [{say: Two words.}]}')
+    (suite / "cases.yaml").write_text(
+        "cases:\n"
+        + "".join(f"  - {{id: c{n}, input: q{n}, expected_output: Two words.}}\n" for n in range(3))
+    )
+    configure(suite, 60)
+    return suite
+
+
+def configure(suite: Path, max_words: int) -> None:
+    """Write its settings."""
+    (suite / "suite.yaml").write_text(
+        "suite: checked\nowner: us\nagent: drill_agent:build\nmodel: scripted:agent\n"
+        "evaluators:\n"
+        f'  AnswerLen: {{use: "drill_checks:Len", params: {{max_words: {max_words}}}}}\n'
+        '  Same: {use: "drill_checks:Same"}\n'
+    )
+
+
+def statuses(ran: Ran) -> dict[str, tuple[int, int]]:
+    """Passed and failed by evaluator, of a summary or of a sweep's document."""
+    return {e["name"]: (e["passed"], e["failed"]) for e in ran.json["evaluators"]}
+
+
+@pytest.fixture
+def ran(checked: Path, tmp_path: Path) -> Path:
+    """The store with a run of it in which everything passed."""
+    done = nightgate("run", checked, "--store", tmp_path / "s", "--run-id", "a")
+    assert done.code == 0, done.err
+    return tmp_path / "s"
+
+
+def test_edited_params_of_code_judge_again(checked: Path, ran: Path) -> None:
+    """A finding under 60 words says nothing about 1; version and fingerprint are the same."""
+    configure(checked, 1)
+    flags = ("--store", ran, "--json", "-")
+
+    plan = nightgate("plan", checked, *flags)
+    swept = nightgate("sweep", "a", "--suite", checked, "--evaluator", "AnswerLen", *flags)
+    reused = nightgate("run", checked, "--reuse", "a", "--run-id", "b", *flags)
+
+    assert plan.json["cells"] == {"planned": 6, "reused": 3, "rejudged": 3, "judged": 0}
+    assert [r["kind"] for r in plan.json["reasons"] if r["of"] == "cells"] == ["evaluator_edited"]
+    assert statuses(swept) == {"AnswerLen": (0, 3)}
+    assert statuses(reused) == {"AnswerLen": (0, 3), "Same": (3, 0)}
+    assert calls(ran, "b", "agent") == 0
+
+
+def test_an_edited_expected_output_judges_again_who_reads_it(checked: Path, ran: Path) -> None:
+    """No agent sees it: the trial stands, and the case hash is as it was."""
+    cases = checked / "cases.yaml"
+    cases.write_text(cases.read_text().replace("q0, expected_output: Two", "q0, expected_output: Three"))
+    flags = ("--store", ran, "--json", "-")
+
+    plan = nightgate("plan", checked, *flags)
+    swept = nightgate("sweep", "a", "--suite", checked, "--evaluator", "Same", *flags)
+    reused = nightgate("run", checked, "--reuse", "a", "--run-id", "b", *flags)
+
+    # Code of the suite's users may read all of a case: AnswerLen is asked again too.
+    assert plan.json["cells"] == {"planned": 6, "reused": 4, "rejudged": 2, "judged": 0}
+    assert {r["kind"] for r in plan.json["reasons"] if r["of"] == "cells"} == {"question_edited"}
+    assert statuses(swept) == {"Same": (2, 1)}
+    assert statuses(reused) == {"AnswerLen": (3, 0), "Same": (2, 1)}
+    assert calls(ran, "b", "agent") == 0

@@ -79,6 +79,16 @@ def test_a_sweep_calls_no_agent_and_each_judge_once_a_cell(tmp_path: Path) -> No
     assert done.json["cells"]["pass"] == CASES * 4
 
 
+def test_a_judge_that_is_named_twice_is_one(tmp_path: Path) -> None:
+    """One column under its short name, as if it had been named once."""
+    suite, store = played(tmp_path)
+
+    done = sweep(suite, store, "--run-id", "s1", judges=("scripted:second", "scripted:second"))
+
+    assert [column["name"] for column in done.json["evaluators"]] == list(JUDGED)
+    assert done.json["judges"] == ["scripted:second"]
+
+
 def test_a_second_sweep_pays_for_what_is_new_alone(tmp_path: Path) -> None:
     """The same again: nothing. One rubric edited: that evaluator."""
     suite, store = played(tmp_path)
@@ -88,6 +98,30 @@ def test_a_second_sweep_pays_for_what_is_new_alone(tmp_path: Path) -> None:
 
     assert (len(calls(store, "s1")), len(calls(store, "s2"))) == (CASES * 2, 0)
     assert (len(calls(store, "s3")), third.json["repeat"]) == (CASES * 2, 2)
+
+
+def test_what_was_taken_over_costs_nothing_again_and_is_marked(tmp_path: Path) -> None:
+    """Rows of all runs add up to the ledger, and new money is not divided by old verdicts."""
+    suite, store = played(tmp_path)
+    dear_script(suite)
+    dear = ["scripted:dear"]
+    first = sweep(suite, store, "--run-id", "s1", judges=dear)
+    second = sweep(suite, store, "--run-id", "s2", judges=dear)
+    third = sweep(suite, store, "--run-id", "s3", judges=[*dear, "scripted:second"])
+
+    found = rows(store, "scores")
+    ledger = sum(call["cost_nanousd"] for call in rows(store, "calls"))
+    assert sum(row["cost_nanousd"] for row in found) == ledger == CASES * 2 * 10**9
+    assert sum(row["tokens_in"] for row in found) == sum(call["tokens_in"] for call in rows(store, "calls"))
+    origins = {(row["run_id"], row["judge_model"]): row["reused_from"] for row in found}
+    assert origins["s1", "scripted:dear"] is None
+    assert origins["s2", "scripted:dear"] == origins["s3", "scripted:dear"] == "s1"
+    assert origins["s3", "scripted:second"] is None
+
+    assert [done.json["known"] for done in (first, second, third)] == [0, CASES * 2, CASES * 2]
+    assert "12 of them known already" in second.err
+    assert [done.json["cost_per"]["verdict"] for done in (first, second, third)] == [1.0, None, 0.0]
+    assert third.json["judged_anew"]["verdicts"] == CASES * 2 < third.json["judged"]["verdicts"]
 
 
 def test_a_runs_own_rows_stay_what_they_were(tmp_path: Path) -> None:
@@ -152,13 +186,18 @@ def test_an_edited_case_is_left_out_and_said(tmp_path: Path) -> None:
     assert done.json["trials"] == CASES - 1
 
 
-def test_a_cap_stops_a_sweep_and_a_resume_with_more_ends_it(tmp_path: Path) -> None:
-    """Exit 4, the rest open; spending adds up."""
-    suite, store = played(tmp_path)
-    dear = {"price": {"input": 1000, "output": 0}, "judgements": {}}
+def dear_script(suite: Path) -> None:
+    """A judge of one dollar a call."""
+    dear: dict[str, Any] = {"price": {"input": 1000, "output": 0}, "judgements": {}}
     for name in JUDGED:
         dear["judgements"][name] = {"*": {"fields": "best", "usage": {"input": 1000}}}
     (suite / "scripts" / "dear.yaml").write_text(json.dumps(dear))
+
+
+def test_a_cap_stops_a_sweep_and_a_resume_with_more_ends_it(tmp_path: Path) -> None:
+    """Exit 4, the rest open; spending adds up."""
+    suite, store = played(tmp_path)
+    dear_script(suite)
 
     stopped = sweep(
         suite,
@@ -186,6 +225,8 @@ def test_a_cap_stops_a_sweep_and_a_resume_with_more_ends_it(tmp_path: Path) -> N
     )
 
     assert (stopped.code, stopped.json["complete"]) == (4, False)
+    hint = f"next: nightgate sweep --resume s1 --suite {suite} --budget-usd 8 --store {store}"
+    assert hint in stopped.err
     assert (resumed.code, resumed.json["cells"]["pass"]) == (0, CASES * 2)
     assert resumed.json["cost_usd"]["judge"] == pytest.approx(12.0)
     assert len(calls(store, "s1")) == CASES * 2
@@ -198,6 +239,11 @@ def test_a_cap_stops_a_sweep_and_a_resume_with_more_ends_it(tmp_path: Path) -> N
         (("sweep", "base"), "a sweep needs --evaluator"),
         (("sweep", "nobody", "--evaluator", "Criterion:polite"), "no run 'nobody'"),
         (("gate", "s1"), "is a judge sweep of base"),
+        (
+            ("sweep", "--resume", "s1", "--judge", "scripted:first", "--evaluator", "Criterion:polite"),
+            "--judge, --evaluator would change that",
+        ),
+        (("sweep", "--resume", "s1", "--repeat", "2", "--batch"), "--repeat, --batch would change that"),
     ],
 )
 def test_what_cannot_be_swept_is_said_before_anything_is_spent(
@@ -244,6 +290,18 @@ def _ended_calls(journal: Path) -> int:
     return sum(
         path.read_bytes().count(b'"kind":"cell"') for path in journal.rglob("*.jsonl*") if path.is_file()
     )
+
+
+def test_a_dry_run_knows_the_price_of_a_script(tmp_path: Path) -> None:
+    """It said 0 dollars of a sweep that then cost 12."""
+    suite, store = played(tmp_path)
+    dear_script(suite)
+
+    told = sweep(suite, store, "--dry-run", judges=["scripted:dear"]).json
+    paid = sweep(suite, store, judges=["scripted:dear"]).json
+
+    assert told["usd"] == told["usd_at_least"] == pytest.approx(12.0) == paid["cost_usd"]["judge"]
+    assert (told["usd_batch"], told["assumption"]) == (None, "tokens as the scripts have them")
 
 
 def test_a_dry_run_guesses_from_texts_where_the_runs_own_judge_was_a_script(tmp_path: Path) -> None:

@@ -100,6 +100,28 @@ def test_all_runs_of_a_suite_are_swept_under_one_id(store: Path) -> None:
     assert {row["run_id"] for row in swept} == {"all-1", "all-2", "all-3"}
 
 
+def test_a_case_of_many_nights_is_one_case_in_money_too(tmp_path: Path, store: Path) -> None:
+    """Its share of the bill was divided by the number of nights."""
+    write_suite(tmp_path / "sweepy", dear=priced(1))
+
+    done = sweep(store, "suite:sweepy", "--run-id", "all", judge="scripted:dear")
+    again = sweep(store, "suite:sweepy", "--run-id", "more", judge="scripted:dear")
+
+    assert done.json["judged"] == {"cases": CASES, "trials": 3 * CASES, "verdicts": 3 * CASES}
+    assert done.json["cost_per"] == {"case": 3.0, "trial": 1.0, "verdict": 1.0}
+    assert f"{CASES} cases, {3 * CASES} trials" in done.err
+    assert (again.json["known"], again.json["cost_per"]["case"]) == (3 * CASES, None)
+
+
+def test_the_end_of_a_selection_names_commands_that_work(tmp_path: Path, store: Path) -> None:
+    """``calibrate`` wants the suite's folder and the store, ``runs`` says which sweeps are one."""
+    done = sweep(store, "suite:sweepy", "--run-id", "all")
+    listed = nightgate("runs", "sweepy", "--store", store)
+
+    assert f"next: nightgate calibrate {tmp_path / 'sweepy'} --store {store}" in done.err
+    assert listed.out.count("(part of sweep all)") == 3
+
+
 def test_figures_of_a_selection_are_those_of_its_parts(store: Path) -> None:
     """Counts add up; the interval is over cases, which are the same on every night."""
     whole = sweep(store, "suite:sweepy", "--run-id", "all", judge="scripted:own").json["evaluators"]
@@ -225,6 +247,7 @@ def test_one_cap_holds_over_all_runs_and_a_resume_counts_what_was_spent(tmp_path
     stopped = sweep(store, "suite:sweepy", "--run-id", "capped", "--budget-usd", "7", judge="scripted:dear")
     again = nightgate(*resume)
     ended = nightgate(*resume, "--budget-usd", "100")
+    assert f"next: nightgate sweep --resume capped --budget-usd 14 --store {store}" in stopped.err
 
     assert (stopped.code, stopped.json["complete"], stopped.json["cost_usd"]["judge"]) == (4, False, 7.0)
     assert (again.code, again.json["cost_usd"]["judge"]) == (4, 7.0)

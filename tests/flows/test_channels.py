@@ -48,5 +48,5 @@ def test_a_saved_block_delivers_refuses_and_is_found_missing(tmp_path: Path, pre
     assert first["undelivered"] == []
     assert [row["attempts"] for row in failed["undelivered"]] == [3]
     assert "SECRET" not in str(failed)
-    with pytest.raises(AlertError, match="there is none of that name"):
+    with pytest.raises(AlertError, match="there is no block of that name"):
         build_channel(definitions("x=prefect:slack-webhook/nobody")["x"]).check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,30 @@ def test_a_broken_shard_still_leaves_gate_and_report(
     assert state.name == "Inconclusive"
     assert (summary["verdict"], summary["exit_code"], summary["complete"]) == ("inconclusive", 3, False)
     assert summary["trials"]["not_run"] == 7
+
+
+def test_a_late_flow_run_takes_the_date_of_its_schedule(tmp_path: Path, prefect_server: None) -> None:
+    """A worker that was down for weeks starts what was due, and 02:30 comes twice in that night."""
+    from flows.nightly import nightly as flow
+
+    asked = {"suite": str(SUPPORT), "store": str(tmp_path), "alerts": False}
+    parameters = {"name": "cases", "requests": [{**asked, "once": True, "timezone": "Europe/Madrid"}]}
+
+    async def drive(scheduled: str) -> Any:
+        from prefect.client.orchestration import get_client
+        from prefect.flow_engine import run_flow_async
+        from prefect.states import Scheduled
+
+        due = Scheduled(scheduled_time=datetime.fromisoformat(scheduled))
+        async with get_client() as client:
+            run = await client.create_flow_run(flow, parameters=parameters, state=due)
+        return await run_flow_async(flow, flow_run=run, parameters=parameters, return_type="state")
+
+    states = [asyncio.run(drive(f"2026-10-25T02:30:00+0{offset}:00")) for offset in (2, 1)]
+
+    assert [state.message for state in states] == ["support PASS", "support PASS"]
+    assert [path.name for path in (tmp_path / "nights" / "support").iterdir()] == ["2026-10-25.json"]
+    assert [path.parent.name for path in (tmp_path / "manifests").rglob("*.json")] == ["2026-10-25"]
 
 
 def test_run_through_prefect_prints_the_same_verdict(tmp_path: Path) -> None:

@@ -368,12 +368,12 @@ def capped(reply: Callable[[Any, int], Any], **more: Any) -> Any:
     return metered(TinyModel(reply), a_meter(call_caps={Role.JUDGE: 6}), role=Role.JUDGE, **more)
 
 
-async def test_a_judge_that_never_gives_its_form_ends_at_the_cap() -> None:
+async def test_a_judge_that_never_gives_its_form_ends_after_two_tries() -> None:
     """Theirs asked 319 times for one row. What it said last is kept."""
     model = capped(lambda *_: called("CorrectnessRating", {"score": "Splendid"}))
     score = await found(strands_judge(model), kind="judge", trial=a_trial("x"))
     assert (score.status, score.blame) == (Status.ERROR, Blame.JUDGE)
-    assert model.inner.calls == 6
+    assert model.inner.calls == 2
     assert score.details["raw"] == '{"score": "Splendid"}'
 
 

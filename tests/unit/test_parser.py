@@ -59,3 +59,10 @@ def test_check_takes_the_flags_that_say_what_run_would_play(flag: str) -> None:
 def test_one_of_a_thing_is_singular() -> None:
     """`1 cases` reads like a slip."""
     assert [counted(number, "cell") for number in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+
+
+@pytest.mark.parametrize("flag", ["--run-id", "--resume"])
+def test_a_night_of_many_suites_has_no_flag_of_one_run(capsys: pytest.CaptureFixture[str], flag: str) -> None:
+    """It was listed by --help and refused."""
+    assert f"unrecognized arguments: {flag}" in refused(capsys, "nightly", "cases", flag, "x")
+    build_parser().parse_args(["run", "cases/support", flag, "x"])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.errors import InputError, StoreError
 from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living, staged
 from nightgate.rows.groups import decode_group
-from nightgate.rows.records import decode_record
+from nightgate.rows.records import decode_record, encode_record
 from nightgate.scores import Cell
 
 
@@ -97,8 +101,6 @@ async def test_bringing_up_twice_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     """A writer that was killed in mid-line has not written that record."""
-    from nightgate.rows.records import encode_record
-
     folder = tmp_path / "r"
     folder.mkdir()
     whole = encode_record(a_cell())
@@ -126,6 +128,61 @@ async def test_a_journal_that_cannot_be_written_stops_the_run(tmp_path: Path) ->
         recorder._fd = os.open("/dev/full", os.O_WRONLY)
 
         with pytest.raises(OSError, match="No space left"):
+            recorder.write(a_cell())
+
+
+@contextlib.contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond ``size`` bytes: writes end in the middle, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_a_full_disk_is_told_with_the_file_and_the_way_on(tmp_path: Path) -> None:
+    """At three in the morning nobody knows which disk, how much, and whether the money is gone."""
+    journal = tmp_path / "r" / "000001-w.jsonl"
+    async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+        with room_for(100), pytest.raises(OSError, match="File too large") as raised:
+            recorder.write(a_trial("ok"))
+
+    assert raised.value.errno == errno.EFBIG
+    said = str(raised.value)
+    size = len(encode_record(a_trial("ok"))) + 1
+    assert f"{journal} cannot take {size:,} bytes more (" in said
+    assert "All that was paid for before is safe" in said
+    assert "--spool or NIGHTGATE_SPOOL" in said
+    assert said.endswith("--resume r")
+
+
+async def test_half_a_record_is_taken_back_from_a_full_disk(tmp_path: Path) -> None:
+    """Smaller records that still fit would be lost behind it, although they were paid for."""
+    store, journal = InMemoryStore(), tmp_path / "r" / "000001-w.jsonl"
+    size = len(encode_record(a_cell())) + 1
+    async with Recorder(store, "r", "w", 1, tmp_path) as recorder:
+        with room_for(2 * size + 10):
+            recorder.write(a_cell())
+            with pytest.raises(OSError, match="File too large"):
+                recorder.write(a_trial("x" * 4 * size))
+            recorder.write(a_cell(trial=1))
+        lines = journal.read_bytes().splitlines()
+
+    assert [decode_record(line) for line in lines] == [a_cell(), a_cell(trial=1)]
+    assert records(store) == [a_cell(), a_cell(trial=1)]
+
+
+async def test_nothing_is_written_behind_half_a_record(tmp_path: Path) -> None:
+    """Where it cannot be taken back, the journal is over."""
+    async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+        os.close(recorder._fd)
+        recorder._fd = os.open("/dev/full", os.O_WRONLY)  # takes nothing and cannot be cut
+        with pytest.raises(OSError, match="No space left"):
+            recorder.write(a_cell())
+
+        with pytest.raises(OSError, match="ends in half a record"):
             recorder.write(a_cell())
 
 

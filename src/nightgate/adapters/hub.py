@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,10 @@ from nightgate.adapters.models import (
     parse_spec,
     usage_kind,
 )
-from nightgate.calls import Role
+from nightgate.calls import Role, Scope
 from nightgate.errors import InputError
-from nightgate.prices import PriceTable
+from nightgate.prices import Price, PriceTable
+from nightgate.trials import Usage
 
 if TYPE_CHECKING:
     from nightgate.adapters.batch.model import BatchModel
@@ -47,11 +48,20 @@ class ModelHub:
         script_dirs: Where scripted models are looked up.
         in_flight: Calls in flight to one model at the most, unless its spec says otherwise.
         now: Monotonic seconds.
+        workers: How many processes drive the models together: what a spec allows is shared by them.
     """
 
     def __init__(
-        self, meter: Meter, prices: PriceTable, script_dirs: Sequence[Path], *, in_flight: int, now: Any
+        self,
+        meter: Meter,
+        prices: PriceTable,
+        script_dirs: Sequence[Path],
+        *,
+        in_flight: int,
+        now: Any,
+        workers: int = 1,
     ) -> None:
+        self._workers = workers
         self._meter, self._prices = meter, prices
         self._dirs, self._in_flight, self._now = tuple(script_dirs), in_flight, now
         self._models: dict[tuple[str, Role], MeteredModel] = {}
@@ -70,6 +80,7 @@ class ModelHub:
         if known is not None:
             return known
         parsed, drive = split_own(parse_spec(spec))
+        drive = _share(spec, drive, self._workers)
         inner = build_model(parsed, script_dirs=self._dirs, role=role)
         kind = usage_kind(parsed, inner)
         local = parsed.scheme == "scripted" or is_local(parsed)
@@ -111,6 +122,12 @@ class ModelHub:
     def priced(self, spec: str, role: Role) -> bool:
         """Whether a call of this model has a known price."""
         return self.build(spec, role).wire.price is not None
+
+    def foresee(self, spec: str, scope: Scope) -> tuple[Price | None, Usage | None]:
+        """Price of a call of this model, and its tokens where the model knows them before, as a script."""
+        model = self.build(spec, scope.role)
+        foretell: Callable[[Scope], Usage | None] | None = getattr(model.inner, "expected_usage", None)
+        return model.wire.price, None if foretell is None else foretell(scope)
 
     async def settle(self) -> None:
         """Wait for calls whose trial is over."""
@@ -190,6 +207,25 @@ def split_own(spec: ModelSpec) -> tuple[ModelSpec, Mapping[str, Any]]:
             raise InputError(msg)
     rest = {name: value for name, value in spec.options.items() if name not in own}
     return ModelSpec(spec.scheme, spec.id, rest), own
+
+
+def _share(spec: str, wish: Mapping[str, Any], workers: int) -> Mapping[str, Any]:
+    """A worker's part of what a model may be driven to.
+
+    Raises:
+        InputError: If there is less than one call in flight for each.
+    """
+    if workers == 1:
+        return wish
+    most = wish.get("max_in_flight")
+    if most is not None and most < workers:
+        msg = f"model {spec}: max_in_flight={most} cannot be shared by {workers} workers: ask for fewer"
+        raise InputError(msg)
+    return {name: _part(name, value, workers) for name, value in wish.items()}
+
+
+def _part(name: str, value: Any, workers: int) -> float:
+    return int(value) // workers if name == "max_in_flight" else float(value) / workers
 
 
 def model_identity(spec: str, script_dirs: Sequence[Path]) -> str:

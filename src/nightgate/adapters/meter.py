@@ -47,7 +47,8 @@ class Wire:
 
     spec: str
     price: Price | None
-    normalise: Callable[[Mapping[str, Any]], Usage]
+    normalise: Callable[[Mapping[str, Any]], Usage | None]
+    """None where the token counts cannot be read: the call's cost is then unknown."""
     policy: RetryPolicy
     problem: str | None = None
     """Why no call can succeed (missing credentials): every call then ends as ``auth``."""
@@ -115,6 +116,11 @@ class Meter:
         self._count = 0
         self._prefix = f"{random.getrandbits(48):012x}"
 
+    @property
+    def prefix(self) -> str:
+        """What the ids of this meter's calls start with."""
+        return self._prefix
+
     def next_id(self) -> str:
         """A call id that no other process of the run makes."""
         self._count += 1
@@ -135,13 +141,9 @@ class Meter:
             calls: The run's ledger so far, one row an attempt.
         """
         ledger = list(calls)
-        dearest: dict[str, int] = {}
         for call in ledger:
             self.gauge(call.model, call.role).learn(call)
-            dearest[call.model] = max(dearest.get(call.model, 0), call.cost_nanousd or 0)
-        for call in ledger:
-            known = call.cost_nanousd
-            self.budget.add_spent(dearest[call.model] if known is None else known)
+        self.budget.add_spent(booked_nanousd(ledger, ledger))
 
     def keep(self, task: asyncio.Task[Any], scope: Scope) -> None:
         """Hold on to a call in flight, so that ``settle`` can wait for it."""
@@ -170,6 +172,20 @@ class Meter:
             run_id: Only calls of this run, where several share the meter.
         """
         await _cancel([task for task, scope in self._open.items() if run_id in (None, scope.run_id)])
+
+
+def booked_nanousd(calls: Iterable[Call], ledger: Iterable[Call]) -> int:
+    """What calls are booked with: their cost, or the dearest known one of their model where nobody knows.
+
+    Args:
+        calls: Those that are meant.
+        ledger: All of the run, which tells what such calls cost.
+    """
+    dearest: dict[str, int] = {}
+    for call in ledger:
+        dearest[call.model] = max(dearest.get(call.model, 0), call.cost_nanousd or 0)
+    costs = ((call.model, call.cost_nanousd) for call in calls)
+    return sum(dearest.get(model, 0) if cost is None else cost for model, cost in costs)
 
 
 class Foresight:

@@ -23,7 +23,7 @@ from nightgate.adapters.failures import Failure, classify
 from nightgate.adapters.limiter import Limiter
 from nightgate.adapters.meter import Foresight, Meter, RetryPolicy, Wire, request_tokens
 from nightgate.adapters.replies import Reply
-from nightgate.adapters.typed import as_asked
+from nightgate.adapters.typed import as_asked, refuse_more
 from nightgate.calls import Call, CallStart, Outcome, Role, Scope, current_scope
 from nightgate.errors import BudgetError, ModelCallError
 from nightgate.prices import FREE, cost_nanousd, list_and_batch_nanousd
@@ -122,6 +122,8 @@ class MeteredModel(Model):
         def tokens() -> int:
             return request_tokens(messages, tool_specs, system_prompt)
 
+        if self.role is Role.JUDGE:
+            refuse_more(current_scope(), messages, tool_specs)
         found = await self._run(events, tokens, needs_stop=True)
         for event in as_asked(found, tool_specs, messages) if self.role is Role.JUDGE else found:
             yield event
@@ -224,6 +226,7 @@ class _MeteredCall:
             with waiting(self.scope):
                 await slot.enter_async_context(self.foresight.turn())
                 await slot.enter_async_context(self.limiter.slot())
+                await self.meter.budget.admit(self.foresight.nanousd())
             self.wait_s += time.monotonic() - began_wait
             if self.scope.closed:  # it ended while this call waited: nobody would read the answer
                 raise ModelCallError("cancelled", f"{self.wire.spec}: not sent, its trial is over")

@@ -6,6 +6,7 @@ Owns the reading of one attempt's events. Knows nothing of retries, prices or sc
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,10 +22,11 @@ class Reply:
     """What one attempt brought.
 
     Args:
-        normalise: Makes the provider's token counts into four kinds that do not overlap.
+        normalise: Makes the provider's token counts into four kinds that do not overlap; None where they
+            cannot be read.
     """
 
-    normalise: Callable[[Mapping[str, Any]], Usage]
+    normalise: Callable[[Mapping[str, Any]], Usage | None]
     events: list[Any] = field(default_factory=list)
     usage: Usage | None = None
     stop_reason: str | None = None
@@ -55,7 +57,9 @@ class Reply:
             told = beside.get(SYSTEM_FINGERPRINT) if isinstance(beside, Mapping) else None
             self.system_fingerprint = told if isinstance(told, str) and told else None
         elif "metadata" in event and "usage" in event["metadata"]:
-            self.usage = self.normalise(event["metadata"]["usage"])
+            told = event["metadata"]["usage"]
+            self.usage = self.normalise(told) if isinstance(told, Mapping) else None
+            self.events[-1] = {**event, "metadata": {**event["metadata"], "usage": _summable(told)}}
 
     def _piece(self, delta: Mapping[str, Any]) -> None:
         piece = delta.get("text") or delta.get("toolUse", {}).get("input", "")
@@ -73,6 +77,21 @@ class Reply:
         """Argument texts that are no JSON object, by tool-use id: the SDK drops those."""
         texts = {use: "".join(pieces) for use, pieces in self._sent.items()}
         return {use: text for use, text in texts.items() if not _is_object(text)}
+
+
+def is_token_count(value: Any) -> bool:
+    """Whether a provider's word is a number of tokens: null, text, NaN and negative numbers are none."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value >= 0
+
+
+def _summable(told: Any) -> dict[str, Any]:
+    """Token counts as the SDK can add them up: what is no count broke an agent that had its answer."""
+    counts = dict(told) if isinstance(told, Mapping) else {}
+    return {
+        name: value if not name.endswith("Tokens") or is_token_count(value) else 0
+        for name, value in counts.items()
+    }
 
 
 def _is_object(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 The SDK asks for a rating by a tool. Models answer with a fence around the arguments, a comment behind
 them, or the same object in words without any call; the SDK drops those and asks again. Owns the reading
-of such answers, by the rules of our own judges' replies, as the call that was asked for. Knows no
-provider and no rating's meaning.
+of such answers, by the rules of our own judges' replies, as the call that was asked for, and how often a
+rating that fits no schema may be asked for again. Knows no provider and no rating's meaning.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nightgate.calls import Scope
+from nightgate.errors import ModelCallError
 from nightgate.evaluators.replies import only_object
 
 _STRUCTURED_OUTPUT = "IMPORTANT: This StructuredOutputTool"
 """How the SDK's description of the tool for a typed answer begins."""
+_MOST_WRONG = 2
+"""Ratings that do not fit their schema; of answers without any the SDK takes as many."""
 _WHOLE = frozenset({"end_turn", "tool_use"})
 """Stops of answers that were neither cut nor blocked."""
 
@@ -48,6 +52,42 @@ def as_asked(
     if found is None or not set(asked["inputSchema"]["json"].get("required", ())) <= found.keys():
         return events
     return _called(events, name, found)
+
+
+def refuse_more(scope: Scope | None, messages: Any, tool_specs: Sequence[Mapping[str, Any]] | None) -> None:
+    """End a conversation with a judge that was shown what is wrong with its rating, and gave no better one.
+
+    The SDK would show it again for as long as the judgement may make calls: six where an answer in words is
+    asked for twice.
+
+    Args:
+        scope: Of the judgement.
+        messages: The request.
+        tool_specs: What the model may call.
+
+    Raises:
+        ModelCallError: Of the judge's own kind.
+    """
+    asked = next((str(spec["name"]) for spec in tool_specs or () if _typed(spec)), None)
+    if asked is None or scope is None:
+        return
+    blocks = [block for message in messages for block in message.get("content", ())]
+    ratings = {block["toolUse"]["toolUseId"] for block in blocks if _names(block, asked)}
+    wrong = [
+        block["toolResult"]
+        for block in blocks
+        if "toolResult" in block
+        and block["toolResult"].get("status") == "error"
+        and block["toolResult"]["toolUseId"] in ratings
+    ]
+    if len(wrong) >= _MOST_WRONG:
+        told = " ".join(str(part.get("text", "")) for part in wrong[-1].get("content", ())).strip()
+        scope.fatal = ModelCallError("call_cap", f"judge gave {len(wrong)} ratings that are none: {told}")
+        raise scope.fatal
+
+
+def _names(block: Mapping[str, Any], tool: str) -> bool:
+    return "toolUse" in block and block["toolUse"].get("name") == tool
 
 
 def _typed(spec: Mapping[str, Any]) -> bool:

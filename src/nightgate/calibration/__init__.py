@@ -5,13 +5,23 @@ judge has to meet before it may block. Knows no files, no rows and no store; imp
 """
 
 from nightgate.calibration.bar import LEAST_KAPPA, LEAST_LABELS, LEAST_SHARE, Word, may_block
-from nightgate.calibration.evidence import Evidence, Judgement, Label, Labels, Pinned, Sample
+from nightgate.calibration.evidence import (
+    Asked,
+    Evidence,
+    Judgement,
+    Label,
+    Labels,
+    Pinned,
+    Sample,
+    Unmet,
+)
 from nightgate.calibration.figures import Calibration, calibrated
 
 __all__ = [
     "LEAST_KAPPA",
     "LEAST_LABELS",
     "LEAST_SHARE",
+    "Asked",
     "Calibration",
     "Evidence",
     "Judgement",
@@ -19,6 +29,7 @@ __all__ = [
     "Labels",
     "Pinned",
     "Sample",
+    "Unmet",
     "Word",
     "calibrated",
     "may_block",

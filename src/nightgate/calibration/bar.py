@@ -6,7 +6,7 @@ figures, and the document that a calibration leaves behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -81,31 +81,43 @@ def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2f}"
 
 
-def may_block(document: Mapping[str, Any] | None, judges: Mapping[str, str | None]) -> frozenset[str]:
+def may_block(
+    document: Mapping[str, Any] | None,
+    judges: Mapping[str, str | None],
+    criteria: Mapping[str, Collection[str]],
+) -> frozenset[str]:
     """The evaluators whose judge is calibrated: what ``gate.judges: calibrated`` lets block.
 
     Args:
         document: What ``calibrate`` stored last for the suite; None when it never did.
         judges: Evaluator -> fingerprint of the judge that a run has; evaluators without a judge are
             left out by the caller, they need no calibration.
+        criteria: Evaluator -> hashes of the criteria that the run asks it by; none for judges without.
 
     Returns:
-        Those of which this very judge met the bar.
+        Those of which this very judge met the bar, asked by nothing but criteria that it was calibrated
+        for. A document of an earlier version does not say which those were.
 
     >>> document = {"schema": 1, "judges": [
-    ...     {"evaluator": "A", "judge_fingerprint": "f", "word": "meets the bar"},
-    ...     {"evaluator": "B", "judge_fingerprint": "f", "word": "too few labels"}]}
-    >>> sorted(may_block(document, {"A": "f", "B": "f"})), sorted(may_block(document, {"A": "new"}))
-    (['A'], [])
+    ...     {"evaluator": "A", "judge_fingerprint": "f", "word": "meets the bar", "criteria": ["kind?"]},
+    ...     {"evaluator": "B", "judge_fingerprint": "f", "word": "too few labels", "criteria": []}]}
+    >>> sorted(may_block(document, {"A": "f", "B": "f"}, {"A": ["kind?"]}))
+    ['A']
+    >>> may_block(document, {"A": "new"}, {}) | may_block(document, {"A": "f"}, {"A": ["short?"]})
+    frozenset()
     """
     if document is None or document.get("schema") != VERSION:
         return frozenset()
     met = {
-        (judge["evaluator"], judge["judge_fingerprint"])
+        (judge["evaluator"], judge["judge_fingerprint"]): frozenset(judge.get("criteria", ()))
         for judge in document["judges"]
         if judge["word"] == Word.MEETS
     }
-    return frozenset(name for name, fingerprint in judges.items() if (name, fingerprint) in met)
+    return frozenset(
+        name
+        for name, fingerprint in judges.items()
+        if (name, fingerprint) in met and frozenset(criteria.get(name, ())) <= met[name, fingerprint]
+    )
 
 
 def figure_dict(figure: Figure) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
@@ -22,7 +22,7 @@ from nightgate.calibration.bar import (
     held_against_the_bar,
 )
 from nightgate.calibration.corrections import corrected
-from nightgate.calibration.evidence import Evidence, JudgeKey, Pair, Sample, joined
+from nightgate.calibration.evidence import Evidence, JudgeKey, Pair, Pinned, Sample, joined
 from nightgate.errors import ExitCode
 from nightgate.stats import Agreement, Confusion, Stratum
 
@@ -65,6 +65,8 @@ def calibrated(evidence: Evidence) -> Calibration:
                 "unfilled": labels.unfilled,
                 "digest": labels.digest,
                 "absent_runs": list(evidence.absent),
+                "unmet": [asdict(one) for one in evidence.unmet],
+                "unread": list(labels.unread),
             },
             "judges": judges,
             "among_judges": list(_among(evidence)),
@@ -72,8 +74,11 @@ def calibrated(evidence: Evidence) -> Calibration:
     )
 
 
-def _judge(evidence: Evidence, key: JudgeKey, pairs: Sequence[Pair]) -> dict[str, Any]:
+def _judge(evidence: Evidence, key: JudgeKey, of_any_question: Sequence[Pair]) -> dict[str, Any]:
     evaluator, fingerprint = key
+    # What was said to another question is counted, and is in no figure: it is another judge's, as it were.
+    pairs = [pair for pair in of_any_question if pair.current]
+    elsewhere = sum(not pair.current and pair.label is not None for pair in of_any_question)
     pinned = evidence.pinned.get(evaluator)
     is_pinned = pinned is not None and pinned.fingerprint == fingerprint
     labelled = [pair for pair in pairs if pair.label is not None]
@@ -92,20 +97,29 @@ def _judge(evidence: Evidence, key: JudgeKey, pairs: Sequence[Pair]) -> dict[str
     if bad and found.word is not Word.BELOW:
         found = Found(Word.BELOW, "; ".join(bad))
     elif judged and not young:
-        found = Found(Word.TOO_FEW, f"all {len(judged)} labels are older than this judge, or undated")
-    model = pairs[0].judgement.judge_model if pairs else pinned.judge_model if pinned is not None else ""
+        found = Found(
+            Word.TOO_FEW, f"all {len(judged)} labels are older than this judge or its question, or undated"
+        )
+    elif elsewhere and not judged:
+        found = Found(
+            Word.NO_LABELS, f"all {elsewhere} labels are of another question: the criterion was edited"
+        )
+    known = [pair.judgement.judge_model for pair in of_any_question]
+    model = known[0] if known else pinned.judge_model if pinned is not None else ""
     return {
         "evaluator": evaluator,
         "judge_model": model,
         "judge_fingerprint": fingerprint,
         "pinned": is_pinned,
         "threshold": pinned.threshold if pinned is not None else None,
+        "criteria": sorted(_criteria(pinned, pairs)),
         "word": found.word.value,
         "why": found.why,
         "labels": {
             "passes": table.passes,
             "fails": table.fails,
             "older": len(judged) - len(young),
+            "other_question": elsewhere,
             "not_judged": len(labelled) - len(judged),
             "missing_passes": max(0, LEAST_LABELS - table.passes),
             "missing_fails": max(0, LEAST_LABELS - table.fails),
@@ -118,6 +132,13 @@ def _judge(evidence: Evidence, key: JudgeKey, pairs: Sequence[Pair]) -> dict[str
         "corrected": corrected(evidence, evaluator, pairs, whole.figures),
         "repeats": _repeats(evidence, key),
     }
+
+
+def _criteria(pinned: Pinned | None, pairs: Iterable[Pair]) -> frozenset[str]:
+    """The criteria that the figures are about; a run that does not pin the judge asks by none of its own."""
+    if pinned is not None:
+        return pinned.criteria
+    return frozenset(pair.judgement.asked.criterion for pair in pairs) - {""}
 
 
 def _by_file(pair: Pair) -> bool:
@@ -220,8 +241,8 @@ def _repeats(evidence: Evidence, key: JudgeKey) -> dict[str, Any]:
     """How far a judge agrees with itself on the same output."""
     ratings: dict[Any, dict[int, bool]] = defaultdict(dict)
     for one in evidence.judgements:
-        if (one.evaluator, one.fingerprint) == key and one.verdict is not None:
-            ratings[one.cell].setdefault(one.repeat, one.verdict)
+        if (one.evaluator, one.fingerprint) == key and one.verdict is not None and evidence.is_current(one):
+            ratings[one.cell, one.asked].setdefault(one.repeat, one.verdict)
     units = [tuple(by_repeat.values()) for by_repeat in ratings.values() if len(by_repeat) > 1]
     return {
         "cells": len(units),
@@ -237,8 +258,8 @@ def _among(evidence: Evidence) -> Iterator[dict[str, Any]]:
         ratings: dict[Any, dict[str, bool]] = defaultdict(dict)
         models: Counter[tuple[str, str]] = Counter()
         for one in group:
-            if one.verdict is not None and not one.panel:
-                ratings[one.cell].setdefault(one.fingerprint, one.verdict)
+            if one.verdict is not None and not one.panel and evidence.is_current(one):
+                ratings[one.cell, one.asked].setdefault(one.fingerprint, one.verdict)
                 models[one.fingerprint, one.judge_model] += 1
         units = [tuple(by_judge.values()) for by_judge in ratings.values() if len(by_judge) > 1]
         if units:

@@ -5,7 +5,7 @@ evaluators' code or stores. Importing it costs pydantic and no more; ruamel.yaml
 first read.
 """
 
-from nightgate.cases.asks import evaluators_of, threshold_of
+from nightgate.cases.asks import evaluators_of, questions_of, threshold_of
 from nightgate.cases.expect import (
     AnswerExpected,
     ArgumentsExpected,
@@ -14,7 +14,14 @@ from nightgate.cases.expect import (
     SkillsExpected,
     ToolsExpected,
 )
-from nightgate.cases.hashing import asked_hash, canonical_json, case_hash, question_hashes
+from nightgate.cases.folders import suites_under
+from nightgate.cases.hashing import (
+    asked_hash,
+    canonical_json,
+    case_hash,
+    criterion_hashes,
+    question_hashes,
+)
 from nightgate.cases.judges import Panel, panel_text
 from nightgate.cases.loading import load_suite
 from nightgate.cases.models import (
@@ -69,6 +76,7 @@ __all__ = [
     "asked_hash",
     "canonical_json",
     "case_hash",
+    "criterion_hashes",
     "evaluators_of",
     "known_evaluator",
     "known_names",
@@ -78,6 +86,8 @@ __all__ = [
     "panel_text",
     "parse_spec",
     "question_hashes",
+    "questions_of",
     "select",
+    "suites_under",
     "threshold_of",
 ]

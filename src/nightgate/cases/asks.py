@@ -1,12 +1,14 @@
-"""Which evaluators a case gets, and why: ``expect``, the persona, suite.yaml.
+"""Which evaluators a case gets, and why: ``expect``, the persona, suite.yaml; and what each is asked.
 
 Owns the rule that what a case does not ask for is not run. Plans are made of it; it makes none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 
+from nightgate.cases.hashing import question_hashes
 from nightgate.cases.models import Case, EvaluatorConfig, Suite
 from nightgate.cases.names import CODE_THRESHOLD, CRITERION, JUDGE_THRESHOLD, known_evaluator
 
@@ -103,6 +105,23 @@ def applies(config: EvaluatorConfig, case: Case, *, live: bool = True) -> bool:
     if config.tags is not None and not set(config.tags) & set(case.tags):
         return False
     return config.cases is None or any(matches(case.id, pattern) for pattern in config.cases)
+
+
+def questions_of(suite: Suite, case: Case, names: Collection[str]) -> dict[str, str]:
+    """Hash of what each evaluator's finding depends on in the case; see ``question_hashes``.
+
+    Args:
+        suite: Says whose code is behind a name: that of its own users may read anything of a case.
+        case: One of its cases.
+        names: Of the evaluators.
+    """
+    return question_hashes(case, names, [name for name in names if _reads_expected(suite, name)])
+
+
+def _reads_expected(suite: Suite, name: str) -> bool:
+    config = suite.evaluators.get(name)
+    known = None if config is not None and config.use is not None else known_evaluator(name)
+    return known is None or known.reads_expected
 
 
 def matches(case_id: str, pattern: str) -> bool:

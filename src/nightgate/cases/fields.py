@@ -7,6 +7,7 @@ Python code pass through the same checks.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import math
 import re
@@ -31,6 +32,7 @@ from nightgate.cases.specs import parse_spec
 from nightgate.patterns import Pattern
 
 _DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FACTORY = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 _NOTHING = 'nothing is written here; write a value, "" for an empty text, or leave the key out'
 
@@ -181,15 +183,16 @@ def json_value(value: Any) -> Any:
     raise ValueError(f"must be a JSON value, not {type(value).__name__}")
 
 
-def _date(value: Any) -> Any:
+def _date(value: Any) -> dt.date:
+    """A day as people and rows write it; ISO 8601 has more forms, and a number would be a time stamp."""
     if isinstance(value, Plain):
         value = value.source
-    if isinstance(value, str):
-        try:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        with contextlib.suppress(ValueError):  # there is no 31 November
             return dt.date.fromisoformat(value)
-        except ValueError:
-            raise ValueError(f"must be a date such as 2026-11-29, not {value!r}") from None
-    return value
+    raise ValueError(f"must be a date such as 2026-11-29, not {value!r}")
 
 
 def _factory(value: str) -> str:

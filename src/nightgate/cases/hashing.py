@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from nightgate.cases.models import Case
@@ -62,25 +62,40 @@ def asked_hash(case: Case) -> str:
     return _digest({key: dumped[key] for key in ASKED if key in dumped})
 
 
-def question_hashes(case: Case, judges: Iterable[str]) -> dict[str, str]:
-    """Hash of what a judge's finding depends on in the case, by evaluator.
+def question_hashes(case: Case, names: Iterable[str], expected: Collection[str] = ()) -> dict[str, str]:
+    """Hash of what an evaluator's finding depends on in the case, by evaluator.
 
-    A criterion depends on what the agent was given and on its own text; any other judge on all that is
-    hashed but the criteria, which are not its own.
+    A criterion depends on what the agent was given and on its own text; any other evaluator on all that is
+    hashed but the criteria, which are not its own. The expected output is in no case hash: an agent never
+    sees it. Findings of those that read it depend on it all the same.
 
     Args:
         case: The case.
-        judges: Names of evaluators that ask a judge.
+        names: Of the evaluators.
+        expected: Those of them that read ``expected_output``.
     """
     dumped = _dumped(case)
     expect = {key: value for key, value in dumped.pop("expect", {}).items() if key != "judge"}
     asked = {key: dumped[key] for key in ASKED if key in dumped}
-    criteria = {f"{_CRITERION}{one.id}": one.criterion for one in case.expect.judge}
-    other = _digest({**dumped, "expect": expect})
-    return {
-        name: _digest({**asked, "criterion": criteria[name]}) if name in criteria else other
-        for name in judges
-    }
+    criteria = _criteria(case)
+    other = {**dumped, "expect": expect}
+    found = {}
+    for name in names:
+        question = {**asked, "criterion": criteria[name]} if name in criteria else other
+        if name in expected and case.expected_output is not None:
+            question = {**question, "expected_output": case.expected_output}
+        found[name] = _digest(question)
+    return found
+
+
+def criterion_hashes(case: Case, names: Iterable[str]) -> dict[str, str]:
+    """Hash of the text of each criterion, by evaluator: the same whichever case asks it."""
+    criteria = _criteria(case)
+    return {name: _digest(criteria[name]) for name in names if name in criteria}
+
+
+def _criteria(case: Case) -> dict[str, str]:
+    return {f"{_CRITERION}{one.id}": one.criterion for one in case.expect.judge}
 
 
 def _dumped(case: Case) -> dict[str, Any]:

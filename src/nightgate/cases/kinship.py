@@ -24,8 +24,13 @@ def kinship(agent: str, judge: str) -> str | None:
     "judge and agent are the same model ('gpt-6-luna'): a judge favours its own answers"
     >>> kinship("bedrock:us.amazon.nova-lite-v1:0", "anthropic:claude-x") is None
     True
+    >>> kinship("import:ours:model", "import:ours:model")
+    "judge and agent are the same model ('ours:model'): a judge favours its own answers"
     """
     first, second = parse_spec(agent), parse_spec(judge)
+    if (first.scheme, first.name) == (second.scheme, second.name):
+        return f"judge and agent are the same model ({first.name!r}): a judge favours its own answers"
+    # Two scripts have nothing in common, and of somebody's own factory only its name is known.
     if first.scheme not in _GATEWAYS or second.scheme not in _GATEWAYS:
         return None
     if first.name == second.name:

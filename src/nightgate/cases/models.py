@@ -170,12 +170,21 @@ class Limits(Record):
 
 
 class Regression(Record):
-    """How much worse than the baseline is too much; with neither written it is ``alpha: 0.05``."""
+    """How much worse than the baseline is too much; one of the two has to be written."""
 
     max_drop: Share | None = None
     """The largest drop of a pass rate that is allowed, a share: 0.03 is 3 points."""
     alpha: Annotated[Share, AfterValidator(_above_zero)] | None = None
     """A drop of any size fails that chance alone would make at most this often."""
+
+    def breaches(self) -> Iterator[Breach]:
+        """A rule that says nothing."""
+        if self.max_drop is None and self.alpha is None:
+            yield Breach(
+                "says neither max_drop nor alpha; write what is too much, as in {max_drop: 0.03}, "
+                "or leave regression out",
+                lacks=("max_drop", "alpha"),
+            )
 
 
 class GateConfig(Record):
@@ -218,6 +227,8 @@ class Suite(Judged):
     """The suite's folder; filled by the loader."""
     cases: tuple[Case, ...] = ()
     """In suite order: files by name, then position; filled by the loader."""
+    usual_model: str | None = Field(default=None, exclude=True)
+    """Of a suite that was resolved for a run with another model: its own."""
 
     @model_validator(mode="before")
     @classmethod
@@ -242,7 +253,7 @@ class Suite(Judged):
 
 
 LOADER_FILLED: Mapping[type[Record], frozenset[str]] = {
-    Suite: frozenset({"path", "cases"}),
+    Suite: frozenset({"path", "cases", "usual_model"}),
     Case: frozenset({"path", "line"}),
 }
 """Attributes that are no keys of a file."""

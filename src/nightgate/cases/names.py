@@ -37,6 +37,8 @@ class Known:
     """Keys that ``params`` may have."""
     required: tuple[str, ...] = ()
     """Keys that it must have."""
+    reads_expected: bool = False
+    """Whether it looks at the case's ``expected_output``."""
 
 
 CODE_THRESHOLD = "1.0"
@@ -85,6 +87,7 @@ def strands() -> Mapping[str, Known]:
             default_threshold=JUDGE_THRESHOLD if entry["kind"] == "judge" else CODE_THRESHOLD,
             params=tuple(entry["params"]),
             required=tuple(entry["required"]),
+            reads_expected=entry["reads_expected"],
         )
         for name, entry in listed.items()
     }

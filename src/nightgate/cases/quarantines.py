@@ -57,5 +57,16 @@ def faults(cases: Sequence[Case], day: dt.date) -> Iterator[str]:
         )
 
 
+def fault(days_left: int) -> str:
+    """Why a quarantine whose day has not passed does not hold.
+
+    >>> fault(61)
+    'its day is 61 nights away, 14 at most'
+    """
+    if days_left > LONGEST_NIGHTS:
+        return f"its day is {days_left} nights away, {LONGEST_NIGHTS} at most"
+    return "more than 5% of the cases are in quarantine, so none is"
+
+
 def _in_time(quarantine: Quarantine, day: dt.date) -> bool:
     return 0 <= (quarantine.until - day).days <= LONGEST_NIGHTS

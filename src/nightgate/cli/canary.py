@@ -7,6 +7,7 @@ import asyncio
 from typing import Any
 
 from nightgate.cli.output import check_writable, people, users_prints_aside, write_json
+from nightgate.cli.stores import store_of
 from nightgate.errors import ExitCode
 from nightgate.requests import RunRequest
 
@@ -14,7 +15,10 @@ _FIELDS = ("store", "judge_concurrency", "spool", "budget_usd", "prices", "allow
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge the canaries, or freeze them anew: 0 no alarm, 1 alarm, 3 nothing judged, 4 budget, 130."""
+    """Judge the canaries, or freeze them anew: 0 no alarm, 1 alarm, 3 not judged, 4 budget, 130.
+
+    3 is also the answer where the reference cannot be read, or a newer nightgate wrote it.
+    """
     check_writable(args.json)
     return asyncio.run(_freeze(args) if args.freeze else _judge(args))
 
@@ -23,11 +27,13 @@ async def _judge(args: argparse.Namespace) -> int:
     from nightgate import wiring
     from nightgate.cli.progress import Reporter
     from nightgate.reports.canary import render
+    from nightgate.steps.nightdocs import refuse_newer_canary
     from nightgate.wiring.canaries import exit_code, judge_canaries
 
     request, run_id = await _request(args)
+    await asyncio.to_thread(refuse_newer_canary, store_of(args), run_id)
     with Reporter() as reporter:
-        progress = wiring.Progress(on_plan=reporter.planned, on_cell=reporter.cell)
+        progress = wiring.Progress(on_plan=reporter.planned, on_cell=reporter.cell, on_judged=reporter.judged)
         with users_prints_aside():
             again = await wiring.reruns_beside(request, run_id)
             document = await judge_canaries(request, run_id, progress, beside=again)

@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     hours = _hours(args)
     found = [
         *_store(args),
-        *_prefect(),
+        *_prefect(args.pool),
         *(line for suite in args.suites for line in _suite(suite)),
         *_channels(args.suites),
     ]
@@ -117,23 +117,21 @@ def _store(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     )
 
 
-def _prefect() -> Iterator[dict[str, Any]]:
-    """Ask a configured API for its health; without one the embedded server is used."""
-    from urllib.error import URLError
-    from urllib.request import urlopen
+def _prefect(pool: str) -> Iterator[dict[str, Any]]:
+    """Look at a configured server; without one the embedded server is used."""
+    from nightgate.adapters.prefect_api import PrefectApi, PrefectApiError, examine
 
     url = os.environ.get("PREFECT_API_URL")
     if not url:
         yield _line("prefect", "no PREFECT_API_URL: `nightly` starts Prefect's embedded server", ok=True)
         return
-    if not url.startswith(("http://", "https://")):
-        yield _line("prefect", f"PREFECT_API_URL {url!r} is no http(s) address", ok=False)
-        return
     try:
-        with urlopen(f"{url.rstrip('/')}/health", timeout=5) as answer:  # noqa: S310 - http(s) only, checked above
-            yield _line("prefect", f"{url}: {answer.status}", ok=answer.status == 200)  # noqa: PLR2004
-    except (URLError, OSError) as error:
-        yield _line("prefect", f"{url}: {error}", ok=False)
+        api = PrefectApi(url)
+    except PrefectApiError as error:
+        yield _line("prefect", str(error), ok=False)
+        return
+    for found in examine(api, pool=pool):
+        yield _line(found.what, found.text, ok=found.ok)
 
 
 def _suite(path: str) -> Iterator[dict[str, Any]]:

@@ -38,6 +38,13 @@ def store_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def series_flag(parser: argparse.ArgumentParser) -> None:
+    """Runs of scripts and runs of real models are two histories."""
+    parser.add_argument(
+        "--series", choices=("scripted", "live"), help="of which models (default: those of the newest night)"
+    )
+
+
 def plan_flags(what: Any) -> None:
     """Which cases, with which models: the same for what runs and for what is only planned."""
     what.add_argument(
@@ -62,21 +69,49 @@ def kin_flag(where: Any) -> None:
     )
 
 
-def run_flags(parser: argparse.ArgumentParser) -> None:
-    """What runs, how, for how much, and what is written."""
+def once_flags(parser: argparse.ArgumentParser) -> None:
+    """At most one night a local date, for whatever starts nights by itself."""
+    when = parser.add_argument_group("when it runs")
+    when.add_argument(
+        "--once",
+        action="store_const",
+        const=True,
+        help="at most one run of a suite for each local date of the scheduled start; for schedulers",
+    )
+    when.add_argument(
+        "--timezone",
+        metavar="ZONE",
+        help="of --once: whose dates, such as Europe/Madrid (default: NIGHTGATE_TIMEZONE or UTC)",
+    )
+    when.add_argument(
+        "--scheduled",
+        metavar="TIME",
+        help="of --once: the scheduled start, ISO 8601 with offset (default: now)",
+    )
+
+
+def run_flags(parser: argparse.ArgumentParser, *, one: bool = True) -> None:
+    """What runs, how, for how much, and what is written.
+
+    Args:
+        parser: Gets the flags.
+        one: Whether it is for one suite, whose run can be named and taken up.
+    """
     what = parser.add_argument_group("what runs")
     plan_flags(what)
     what.add_argument("--seed", type=int, metavar="N", help="kept with the run")
     how = parser.add_argument_group("how it runs")
     store_flag(how)  # type: ignore[arg-type]
-    how.add_argument("--run-id", metavar="ID", help="run id, [0-9a-z-], at most 64")
-    how.add_argument("--resume", metavar="RUN", help="play the rest of an open run and commit it")
+    if one:
+        how.add_argument("--run-id", metavar="ID", help="run id, [0-9a-z-], at most 64")
+        how.add_argument("--resume", metavar="RUN", help="play the rest of an open run and commit it")
     how.add_argument("--reuse", metavar="RUN", help="take over trials that are the same; id or latest")
     how.add_argument("--rerun", metavar="RUN", help="play a run's failed and errored cells again")
     how.add_argument("--only", choices=("failed", "errors"), help="of --rerun: one kind alone")
     how.add_argument("--baseline", metavar="RUN", help="compared with (default: the suite's baseline)")
     how.add_argument("--concurrency", type=int, metavar="N", help="agent trials in flight (default 10)")
     how.add_argument("--judge-concurrency", type=int, metavar="N", help="judgements in flight (default 10)")
+    how.add_argument("--drainers", type=int, metavar="N", help="of a flow: workers that share the shards")
     how.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
     how.add_argument(
         "--curtail",

@@ -5,9 +5,10 @@ Owns their words and flags. Imports nothing but argparse, so that ``--help`` cos
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
-from nightgate.cli.flags import command, kin_flag, plan_flags, store_flag
+from nightgate.cli.flags import command, kin_flag, plan_flags, run_flags, series_flag, store_flag
 
 
 def stored_commands(commands: Any) -> None:
@@ -37,6 +38,7 @@ def doctor_command(commands: Any) -> None:
     doctor.add_argument(
         "suites", nargs="*", metavar="SUITE", help="suites whose models and alert channels are looked at"
     )
+    doctor.add_argument("--pool", default="nightgate", metavar="NAME", help="work pool (default nightgate)")
     doctor.add_argument(
         "--since",
         metavar="AGE",
@@ -57,6 +59,7 @@ def night_commands(commands: Any) -> None:
     history.add_argument("--nights", type=int, metavar="N", help="the newest N nights (default 30)")
     history.add_argument("--evaluator", metavar="E", help="only this evaluator")
     history.add_argument("--case", metavar="GLOB", help="only these cases")
+    series_flag(history)
     history.add_argument("--all", action="store_true", help="list cases that always passed too")
     history.add_argument("--json", metavar="PATH", help="write the trends as JSON; - for stdout")
     store_flag(history)
@@ -64,6 +67,7 @@ def night_commands(commands: Any) -> None:
     flaky = command(commands, "flaky", "the flake board: broken, suspect, flaky or stable, and since when")
     flaky.epilog = "exit codes: 0 shown; 2 wrong input; 3 no complete run is stored"
     flaky.add_argument("suite", metavar="SUITE", help="suite id or folder")
+    series_flag(flaky)
     flaky.add_argument("--all", action="store_true", help="list what is steady too")
     flaky.add_argument("--json", metavar="PATH", help="write the board as JSON; - for stdout")
     store_flag(flaky)
@@ -279,3 +283,65 @@ def bisect_command(commands: Any) -> None:
     )
     bisect.add_argument("--json", metavar="PATH", help="write the answer as JSON; - for stdout")
     store_flag(bisect)
+
+
+def watch_commands(commands: Any) -> None:
+    """Commands by which runs start by themselves."""
+    watch = command(
+        commands, "watch", "look for changes of what suites test, and start the runs they ask for"
+    )
+    watch.epilog = (
+        "exit codes with --once: 0 nothing changed, or what was started passed; 3 something could not be "
+        "read, or keeps changing; else the run's. Without: 0 ended, 130 a run was stopped"
+    )
+    watch.add_argument("folder", metavar="DIR", help="folder with one suite a subfolder")
+    watch.add_argument("--every", default="60s", metavar="T", help="time between looks (default 60s)")
+    watch.add_argument("--once", action="store_true", help="look, start what is due, wait for it and end")
+    watch.add_argument(
+        "--quiet", default="60s", metavar="T", help="a change has to stay the same for so long (default 60s)"
+    )
+    watch.add_argument(
+        "--live", action="store_const", const=True, help="use the suites' live: models and trials"
+    )
+    watch.add_argument("--look", action="store_true", help=argparse.SUPPRESS)
+    store_flag(watch)
+
+    notify = command(commands, "notify-change", "tell the Prefect server of a change: its run starts at once")
+    notify.epilog = (
+        "exit codes: 0 the server has it; 2 wrong input, or no server is named; 3 it was not taken"
+    )
+    notify.add_argument(
+        "kind", metavar="KIND", help="what changed: model, retrieval, prompt, tools, code or judge"
+    )
+    notify.add_argument("--suite", required=True, metavar="SUITE", help="suite id or folder")
+    notify.add_argument("--resource", metavar="NAME", help="what exactly, as in fingerprint: of the suite")
+    notify.add_argument("--reason", metavar="TEXT", help="in words, for the report")
+    notify.add_argument("--id", metavar="TEXT", help="the same id twice starts one run")
+
+
+def fleet_commands(commands: Any) -> None:
+    """Commands by which several processes, or machines, work on runs."""
+    deploy = command(commands, "deploy", "put flows, schedules and triggers on the Prefect server")
+    deploy.epilog = "exit codes: 0 done; 1 Prefect refused; 2 no server or no file"
+    deploy.add_argument("--file", metavar="FILE", help="the deployments (default infra/prefect.yaml)")
+    deploy.add_argument("--pool", default="nightgate", metavar="NAME", help="work pool (default nightgate)")
+    deploy.add_argument("--home", default=".", metavar="DIR", help="folder in which workers run (default .)")
+
+    worker = command(commands, "worker", "work for a pool: this machine's part in a fleet")
+    worker.add_argument("--pool", default="nightgate", metavar="NAME", help="work pool (default nightgate)")
+    worker.add_argument("--name", metavar="NAME", help="what the server calls it")
+    worker.add_argument("--limit", type=int, metavar="N", help="flow runs at a time")
+
+    serve = command(
+        commands, "serve", "one machine: Prefect server, nightly schedule and flows in one service"
+    )
+    serve.add_argument("folder", metavar="DIR", help="folder with suites")
+    serve.add_argument("--cron", default="30 2 * * *", metavar="CRON", help="nights (default 30 2 * * *)")
+    serve.add_argument(
+        "--watch", default="*/15 * * * *", metavar="CRON", help="looks for changes (default */15 * * * *)"
+    )
+    serve.add_argument(
+        "--timezone", metavar="ZONE", help="whose hours and dates (default NIGHTGATE_TIMEZONE, UTC)"
+    )
+    serve.add_argument("--port", type=int, default=4200, metavar="N", help="of the server (default 4200)")
+    run_flags(serve)

@@ -47,6 +47,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         _write(path, sheet.text)
     print(f"{sheet.rows} of {sheet.judged} judged cells of run {sheet.run_id}", file=out)
+    if sheet.left_out:
+        print(
+            f"{sheet.left_out} more are left out: the suite asks something else of them than the run's judge "
+            "was asked",
+            file=out,
+        )
     if args.out != "-":
         print(f"wrote {path}", file=out)
         print(
@@ -54,7 +60,13 @@ def run(args: argparse.Namespace) -> int:
             "then `nightgate calibrate SUITE`",
             file=out,
         )
-    figures = {"schema": 1, "run_id": sheet.run_id, "rows": sheet.rows, "judged": sheet.judged}
+    figures = {
+        "schema": 1,
+        "run_id": sheet.run_id,
+        "rows": sheet.rows,
+        "judged": sheet.judged,
+        "left_out": sheet.left_out,
+    }
     write_json({**figures, "path": None if args.out == "-" else str(path)}, args.json)
     return ExitCode.OK
 

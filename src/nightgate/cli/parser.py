@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from nightgate.cli import grammar
-from nightgate.cli.flags import command, plan_flags, run_flags
+from nightgate.cli.flags import command, once_flags, plan_flags, run_flags
 from nightgate.version import VERSION
 
 _CHOICES = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)$")
@@ -93,7 +93,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     nightly = command(commands, "nightly", "the Prefect flow over all suites under a folder")
     nightly.add_argument("folder", metavar="DIR", help="folder with one suite a subfolder")
-    run_flags(nightly)
+    run_flags(nightly, one=False)
+    once_flags(nightly)
 
     grammar.stored_commands(commands)
     grammar.doctor_command(commands)
@@ -106,4 +107,6 @@ def build_parser() -> argparse.ArgumentParser:
     grammar.bisect_command(commands)
     grammar.night_commands(commands)
     grammar.canary_command(commands)
+    grammar.watch_commands(commands)
+    grammar.fleet_commands(commands)
     return parser

@@ -46,8 +46,9 @@ class Reporter:
         self._plan = plan
         self._trials = self._cells = self._failed = self._errors = 0
         calls = plan.expected_calls.get("total")  # a plan of an older version does not say
+        cases = len({case.case_id for case in plan.cases})
         print(
-            f"run {plan.run_id}: {counted(len(plan.cases), 'case')}, {counted(plan.trial_count, 'trial')}, "
+            f"run {plan.run_id}: {counted(cases, 'case')}, {counted(plan.trial_count, 'trial')}, "
             f"{counted(plan.cell_count, 'cell')} ({plan.model})"
             + (f", about {counted(calls, 'model call')}" if calls is not None else ""),
             file=sys.stderr,
@@ -81,6 +82,11 @@ class Reporter:
         """A trial is over."""
         self._trials += 1
         self._nanousd += trial.cost_nanousd or 0
+        self._say()
+
+    def judged(self) -> None:
+        """A stored trial has all its findings: in a sweep none is played."""
+        self._trials += 1
         self._say()
 
     def cell(self, cell: Cell) -> None:

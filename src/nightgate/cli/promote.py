@@ -10,7 +10,10 @@ from nightgate.errors import ExitCode, InputError
 
 
 def run(args: argparse.Namespace) -> int:
-    """Promote: 0 done, 1 refused (the gate did not pass, it is a part, or somebody else was faster)."""
+    """Promote: 0 done, 1 refused (the gate did not pass, it is a part, or somebody else was faster).
+
+    3 where it cannot be told: a part of the run is gone or differs, or the present baseline cannot be read.
+    """
     import json
 
     from nightgate.reports.text import plain

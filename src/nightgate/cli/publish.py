@@ -7,7 +7,7 @@ import argparse
 from nightgate.cli.output import people, write_json
 from nightgate.cli.stores import store_of
 from nightgate.errors import ExitCode
-from nightgate.requests import RunRequest
+from nightgate.requests import DEFAULT_STORE, RunRequest
 
 
 def run(args: argparse.Namespace) -> int:
@@ -19,12 +19,15 @@ def run(args: argparse.Namespace) -> int:
     from nightgate.steps.reading import load_plan
 
     store = store_of(args)
-    run_id = load_plan(store, resolve(store, args.run)).run_id
+    plan = load_plan(store, resolve(store, args.run))
+    run_id = plan.run_id
     # Looked up as the run looked it up, settings of the environment included.
-    spool = RunRequest.make("", {"store": args.store, "spool": args.spool}).spool_folder
-    brought = bring_up(store, run_id, spool)
+    request = RunRequest.make("", {"store": args.store, "spool": args.spool})
+    named = request.store if request.store != DEFAULT_STORE else None
+    brought = bring_up(store, run_id, request.spool_folder)
     finished = finish_run(store, run_id)
     print(f"brought up {brought} journals of run {run_id}", file=people(args.json))
-    print(render(finished.summary.as_dict(), store=args.store), file=people(args.json))
+    suite = plan.suite_path or plan.suite
+    print(render(finished.summary.as_dict(), suite=suite, store=named), file=people(args.json))
     write_json(finished.summary.as_dict(), args.json)
     return ExitCode.OK if finished.summary.complete else ExitCode.INCONCLUSIVE

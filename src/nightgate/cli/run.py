@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightgate.cli.output import (
     append_step_summary,
@@ -20,10 +20,14 @@ from nightgate.cli.output import (
 from nightgate.errors import ExitCode, InputError
 from nightgate.requests import DEFAULT_STORE, RunRequest
 
+if TYPE_CHECKING:  # wiring is heavy, and `--help` needs none of it
+    from nightgate.wiring import Due, TakenUp
+
 _FIELDS = (
     "store", "live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "seed", "run_id",
     "resume", "reuse", "rerun", "only", "baseline", "concurrency", "judge_concurrency", "spool",
     "budget_usd", "prices", "allow_unpriced", "alerts", "curtail", "related_judges",
+    "once", "timezone", "scheduled", "drainers",
 )  # fmt: skip
 
 
@@ -34,14 +38,26 @@ def run(args: argparse.Namespace) -> int:
     if len(requests) > 1 and (args.run_id or args.resume):
         msg = "--run-id and --resume name one run: give one suite"
         raise InputError(msg)
-    if args.prefect:
+    if not args.prefect and any(request.drainers for request in requests):
+        msg = "--drainers goes with --prefect: workers are started by the flow"
+        raise InputError(msg)
+    if args.prefect and not _nothing_to_play(requests):
         return through_prefect(requests, args, name="run", several=len(requests) > 1)
     return asyncio.run(_run_all(requests, args))
 
 
+def _nothing_to_play(requests: Sequence[RunRequest]) -> bool:
+    """Whether it is about a committed run: what follows a gate needs no flow."""
+    if len(requests) != 1 or requests[0].resume is None:
+        return False
+    from nightgate import wiring
+
+    return asyncio.run(wiring.committed(requests[0])) is not None
+
+
 def request_of(args: argparse.Namespace, suite: str) -> RunRequest:
     """The request behind the flags."""
-    values = {name: getattr(args, name) for name in _FIELDS}
+    values = {name: getattr(args, name, None) for name in _FIELDS}
     values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
     return RunRequest.make(suite, values)
 
@@ -82,11 +98,17 @@ async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> 
         )
         for request in requests:
             with users_prints_aside():
-                finished = await wiring.run_request(request, progress)
-                lines = await wiring.afterwards(request, finished.summary.run_id, progress)
-            summaries.append(finished.summary.as_dict())
+                taken = await wiring.take_up(request, progress)
+                if taken is None:
+                    finished = await wiring.run_request(request, progress)
+                    lines = await wiring.afterwards(request, finished.summary.run_id, progress)
             reporter.__exit__(None, None, None)
-            show(summaries[-1], request, args.json, lines)
+            if taken is not None:
+                summaries.append(taken.summary)
+                show_taken_up(taken, request, args.json)
+            else:
+                summaries.append(finished.summary.as_dict())
+                show(summaries[-1], request, args.json, lines)
             if summaries[-1]["exit_code"] == ExitCode.INTERRUPTED:
                 break
     return conclude(summaries, requests[: len(summaries)], args, several=len(requests) > 1)
@@ -100,6 +122,17 @@ def show(
 
     rendered = render(summary, suite=request.suite, store=_named_store(request))
     print("\n".join([rendered, *after]), file=people(json_path))
+
+
+def show_taken_up(taken: TakenUp, request: RunRequest, json_path: str | None) -> None:
+    """Print what was left to do of a committed run, in one line where that was nothing."""
+    run_id, verdict = taken.summary["run_id"], taken.summary["verdict"]
+    if taken.left:
+        done = f"run {run_id} was committed before; left to do after its gate: {', '.join(taken.left)}"
+        show(taken.summary, request, json_path, [done, *taken.lines])
+    else:
+        text = f"run {run_id} is complete, and so is all that follows its gate: nothing to resume ({verdict})"
+        print(text, file=people(json_path))
 
 
 def _named_store(request: RunRequest) -> str | None:
@@ -160,25 +193,43 @@ def through_prefect(
 
     with users_prints_aside():
         asyncio.run(check_all())
-    named = [wiring.named(request.parameters()) for request in requests]
 
-    async def drive() -> Any:
-        return await nightly(name, named, return_state=True)
+    async def drive() -> tuple[Any, list[Due]]:
+        async with wiring.nights_of(requests) as nights:
+            for due in nights:
+                if due.line is not None and due.summary is None:
+                    print(due.line, file=sys.stderr)
+            to_play = [due.request.parameters() for due in nights if due.summary is None]
+            return await nightly(name, to_play, return_state=True) if to_play else None, nights
 
     with users_prints_aside():
-        state = asyncio.run(drive())
-    print(f"flow {state.name}: {state.message}", file=sys.stderr)
-    summaries = asyncio.run(_stored(named))
-    for summary, request in zip(summaries, requests, strict=True):
-        if summary["cells"] is not None:
-            after = asyncio.run(wiring.told_afterwards(request, summary["run_id"]))
-            show(summary, request, args.json, after)
-        else:
-            print(f"{summary['suite']}: {summary['findings'][0]['text']}", file=people(args.json))
+        state, nights = asyncio.run(drive())
+    if state is not None:
+        print(f"flow {state.name}: {state.message}", file=sys.stderr)
+    summaries = asyncio.run(_stored(nights))
+    for due, summary, request in zip(nights, summaries, requests, strict=True):
+        _show_night(due, summary, request, args.json)
     return conclude(summaries, requests, args, several=several)
 
 
-async def _stored(named: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _show_night(due: Due, summary: dict[str, Any], request: RunRequest, json_path: str | None) -> None:
+    """Print how it ended with one suite of a flow."""
     from nightgate import wiring
 
-    return [await wiring.stored_summary(parameters) for parameters in named]
+    if due.summary is not None:
+        print("\n".join([str(due.line), *due.after]), file=people(json_path))
+    elif summary["cells"] is not None:
+        after = asyncio.run(wiring.told_afterwards(request, summary["run_id"]))
+        show(summary, request, json_path, after)
+    else:
+        print(f"{summary['suite']}: {summary['findings'][0]['text']}", file=people(json_path))
+
+
+async def _stored(nights: Sequence[Due]) -> list[dict[str, Any]]:
+    """What the runs came to; of a suite that was not played, what stands in its place."""
+    from nightgate import wiring
+
+    return [
+        due.summary if due.summary is not None else await wiring.stored_summary(due.request.parameters())
+        for due in nights
+    ]

@@ -63,6 +63,14 @@ def _near_run(store: Store, text: str) -> str:
     return f"; did you mean {words[guess]}?" if guess else "; `nightgate runs SUITE` lists what is stored"
 
 
+def none_of(series: str | None, suite: str) -> str:
+    """The start of a sentence about a suite without complete runs, or without any of a series."""
+    from nightgate.reports.text import plain
+
+    of_series = {"scripted": " with scripts", "live": " with real models"}.get(series or "", "")
+    return f"no complete run of {plain(suite)}{of_series}"
+
+
 def near_suite(store: Store, suite: str) -> str:
     """The end of a sentence about a suite without runs: the nearest one that has some, else those."""
     known = _suites(store)

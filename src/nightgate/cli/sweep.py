@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import secrets
-import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,14 @@ _FIELDS = (
 )  # fmt: skip
 
 
+_KEPT = {
+    "judges": "judge", "evaluators": "evaluator", "panel": "panel", "repeat": "repeat", "batch": "batch",
+    "status": "status", "of": "of", "since": "since", "until": "until", "case": "case", "tag": "tag",
+    "layer": "layer", "stage": "stage", "run_id": "run-id", "dry_run": "dry-run",
+}  # fmt: skip
+"""What a sweep keeps from its first start, by the name of the flag."""
+
+
 def run(args: argparse.Namespace) -> int:
     """Carry the sweep out: 0 done, 3 nothing was judged or it is open, 4 budget, 130 interrupted."""
     check_writable(args.json)
@@ -31,10 +38,27 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None and args.runs:
         msg = f"--resume {args.resume} goes on with the runs that it was begun with: name none"
         raise InputError(msg)
+    if args.resume is not None:
+        _refuse_kept(args)
     if args.of and not args.status:
         msg = "--of says whose findings --status means: give --status too"
         raise InputError(msg)
     return asyncio.run(_sweep(args))
+
+
+def _refuse_kept(args: argparse.Namespace) -> None:
+    """A resume does what the sweep was begun for: a flag that says otherwise would be dropped.
+
+    Raises:
+        InputError: Naming the flags.
+    """
+    given = [f"--{flag}" for name, flag in _KEPT.items() if getattr(args, name)]
+    if given:
+        msg = (
+            f"--resume {args.resume} goes on with what the sweep was begun for; {', '.join(given)} would "
+            "change that: leave it out, or begin another sweep (it pays only for what is new)"
+        )
+        raise InputError(msg)
 
 
 async def _sweep(args: argparse.Namespace) -> int:
@@ -57,7 +81,8 @@ async def _sweep(args: argparse.Namespace) -> int:
         return ExitCode.OK
     summary = await (_through_prefect(request) if args.prefect else _here(request))
     suite = request.suite or args.suite
-    print(render(summary, suite=shlex.quote(str(Path(suite))) if suite else None), file=people(args.json))
+    told = render(summary, suite=str(Path(suite)) if suite else None, store=args.store)
+    print(told, file=people(args.json))
     if of_baseline and (said := await asyncio.to_thread(wiring.note_with_baseline, request, summary)):
         print(said, file=people(args.json))
     write_json(summary, args.json)
@@ -85,6 +110,8 @@ def _request(args: argparse.Namespace) -> RunRequest:
 
     values = {name: getattr(args, name) for name in _FIELDS}
     values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    if args.judges and not args.panel:
+        values["judges"] = tuple(dict.fromkeys(args.judges))
     # Judgements come from the store, not from agents: as many readers as judges.
     values["concurrency"] = args.judge_concurrency
     store = open_store(args.store or default_store())
@@ -107,7 +134,10 @@ async def _here(request: RunRequest) -> dict[str, Any]:
 
     with Reporter() as reporter:
         progress = wiring.Progress(
-            on_plan=reporter.planned, on_warning=reporter.warned, on_cell=reporter.cell
+            on_plan=reporter.planned,
+            on_warning=reporter.warned,
+            on_cell=reporter.cell,
+            on_judged=reporter.judged,
         )
         with users_prints_aside():
             if request.selection:

@@ -110,7 +110,9 @@ def judged_differently(before: PlannedEvaluator, now: PlannedEvaluator) -> str |
     if before.version != now.version:
         return f"evaluator version {before.version} -> {now.version}; {AGAIN}"
     if before.judge_fingerprint == now.judge_fingerprint:
-        return None
+        # Runs from before it was kept do not say.
+        known = None not in (before.config, now.config)
+        return f"its params were edited; {AGAIN}" if known and before.config != now.config else None
     models = (before.judge_model, now.judge_model)
     what = f"{models[0]} -> {models[1]}" if models[0] != models[1] else "its prompt, params or script"
     return f"judge changed ({what}); {AGAIN}"

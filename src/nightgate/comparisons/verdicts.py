@@ -7,7 +7,7 @@ sides, returns ``Comparison``; knows no store and no terminal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -54,6 +54,8 @@ class Change:
     test: str | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
+    questions: int = 1
+    """How many tests it is corrected for."""
     smallest_visible: float | None = None
     """The smallest change that these cases and trials could have shown; None with fewer than 20 cases."""
     trials_needed: int | None = None
@@ -124,15 +126,14 @@ def compare(
     tests = [None if p.reason is not None else stats.paired_test(p.before, p.now) for _, p in asked]
     values = [None if test is None else test.p_value for test in tests]
     questions = sum(value is not None for value in values)
+    levels = _levels(values, alpha)
     changes: list[list[Change]] = [[] for _ in pairs]
-    for (number, paired), test, adjusted in zip(asked, tests, stats.holm(values), strict=True):
+    for (number, paired), test, adjusted, level in zip(asked, tests, stats.holm(values), levels, strict=True):
         if test is None or adjusted is None:
             changes[number].append(Change(name=paired.name, word=Word.NOT_COMPARABLE, reason=paired.reason))
             continue
-        # What Holm leaves to this question: those with smaller p-values were decided before it.
-        before = sum(value is not None and value < test.p_value for value in values)
-        level = alpha / (questions - before)
-        changes[number].append(_change(paired, test, adjusted, level, alpha, margin))
+        change = _change(paired, test, adjusted, level, alpha, margin)
+        changes[number].append(replace(change, questions=questions))
     return tuple(
         Comparison(
             base=base.run_id,
@@ -144,6 +145,23 @@ def compare(
         )
         for (base, now), pairing, found in zip(pairs, pairings, changes, strict=True)
     )
+
+
+def _levels(values: Sequence[float | None], alpha: float) -> list[float]:
+    """The level that Holm leaves to each question, so that its interval goes with the corrected decision.
+
+    Those with smaller p-values were decided before it; where one of them was not shown, none after it is,
+    and all have that one's level.
+    """
+    known = sorted(value for value in values if value is not None)
+    levels: dict[float, float] = {}
+    stopped: float | None = None
+    for value in dict.fromkeys(known):
+        level = alpha / (len(known) - sum(other < value for other in known))
+        levels[value] = level if stopped is None else stopped
+        if stopped is None and value > level:
+            stopped = level
+    return [alpha if value is None else levels[value] for value in values]
 
 
 def _change(

@@ -87,16 +87,33 @@ def _more(change: Change) -> Iterator[str]:
         yield "; too few cases for a claim, rerun both with more trials"
     if change.word is not Word.INCONCLUSIVE:
         return
+    if change.questions > 1 and change.p_adjusted is not None and change.change:
+        yield f"; p {_p_value(change.p_adjusted)} after correction for {change.questions}"
     if change.smallest_visible is None:
         yield "; fewer than 20 cases show no change of a suite as a whole"
         return
-    yield f"; the smallest change it could have shown is {100 * change.smallest_visible:.0f} points"
     assert change.change is not None
-    size = points(max(abs(float(change.change)), 0.02)).lstrip("+")
+    moved = abs(float(change.change))
+    if moved >= change.smallest_visible:
+        return  # what these runs could show is an average: it says nothing of a change that is larger
+    yield f"; the smallest change it could have shown is {100 * change.smallest_visible:.0f} points"
+    size = points(max(moved, 0.02)).lstrip("+")
     if change.trials_needed is not None:
-        yield f", {change.trials_needed} trials a case would show {size}"
+        trials = "1 trial" if change.trials_needed == 1 else f"{change.trials_needed} trials"
+        yield f", {trials} a case would show {size}"
     elif change.cases_needed is not None:
         yield f", {change.cases_needed} cases would show {size} and more trials would not"
+
+
+def _p_value(value: float) -> str:
+    """As papers write it.
+
+    >>> _p_value(0.0912), _p_value(1.0), _p_value(0.00004)
+    ('.09', '1', 'below .001')
+    """
+    if value < 0.001:  # noqa: PLR2004
+        return "below .001"
+    return "1" if value >= 0.995 else f"{value:.{2 if value >= 0.01 else 3}f}".removeprefix("0")  # noqa: PLR2004
 
 
 def points(share: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,20 @@ def build(
     Raises:
         InputError: If one cannot be built: unknown, not importable, wrong params, no judge.
     """
-    return {name: _build(name, suite.evaluators.get(name), judge, folders) for name in names}
+    return {name: _built(name, suite.evaluators.get(name), judge, folders) for name in names}
+
+
+def _built(
+    name: str, config: EvaluatorConfig | None, judge: JudgeModel | None, folders: Sequence[Path]
+) -> Registered:
+    registered = _build(name, config, judge, folders)
+    return replace(registered, facts=replace(registered.facts, config=_config_digest(config)))
+
+
+def _config_digest(config: EvaluatorConfig | None) -> str:
+    """What suite.yaml says of an evaluator that another finding could come of; narrowing is none of it."""
+    use, params = (config.use, config.params) if config is not None else (None, None)
+    return digest({"use": use, "params": dict(params or {})})
 
 
 def _build(

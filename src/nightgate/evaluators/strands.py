@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from nightgate.calls import Role, current_scope
 from nightgate.cases import Case
 from nightgate.evaluators.sessions import message_list, session, unanswered
 from nightgate.scores import Blame, Score, Status, fold
@@ -24,6 +25,10 @@ ADAPTER_VERSION = 2
 
 _ABOUT_CALLS = ("Skill", "Tool", "Trajectory")
 """How the names of their evaluators begin that look at what was called, loaded or done."""
+
+
+_TAKEN_AWAY = frozenset({"guardrail_intervened", "content_filtered"})
+_SDK_LOG = "strands.event_loop.event_loop"
 
 
 class StrandsEvaluator:
@@ -38,6 +43,7 @@ class StrandsEvaluator:
 
     def __init__(self, name: str, inner: Any) -> None:
         self.name, self._inner = name, inner
+        logging.getLogger(_SDK_LOG).addFilter(_of_no_judge)
 
     @property
     def per_call(self) -> bool:
@@ -69,9 +75,24 @@ class StrandsEvaluator:
         data = evaluation_data(trial, case)
         if self._about("Skill") and unanswered(trial):
             data.actual_trajectory = message_list(trial)
-        outputs = await self._inner.evaluate_async(data)
+        try:
+            outputs = await self._inner.evaluate_async(data)
+        except (AttributeError, TypeError):  # what theirs make of an answer that holds no rating
+            stopped = _stopped_reply()
+            if stopped is None:
+                raise
+            return self._broken(f"the judge's reply was stopped ({stopped}) and holds no rating")
         findings = [self._typed(output, trial) for output in outputs]
         return fold(self.name, self.version, findings, trajectory=bool(trial.messages))
+
+    def _broken(self, reason: str) -> Score:
+        return Score(
+            evaluator=self.name,
+            version=self.version,
+            status=Status.ERROR,
+            blame=Blame.JUDGE,
+            reason=reason,
+        )
 
     def _missing(self, what: str) -> Score:
         return Score(
@@ -116,6 +137,19 @@ class StrandsEvaluator:
             reason=reason or f"{status.value} with score {output.score:g}; no reason was given",
             label=label,
         )
+
+
+def _stopped_reply() -> str | None:
+    """Why the judge's provider took its last answer away; None where it did not."""
+    scope = current_scope()
+    reason = scope.calls[-1].stop_reason if scope is not None and scope.calls else None
+    return reason if reason in _TAKEN_AWAY else None
+
+
+def _of_no_judge(_: logging.LogRecord) -> bool:
+    """Whether a line of the SDK's is shown: what broke in a judgement stands in its row, with the reason."""
+    scope = current_scope()
+    return scope is None or scope.role is not Role.JUDGE
 
 
 def evaluation_data(trial: Trial, case: Case) -> Any:

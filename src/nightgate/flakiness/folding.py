@@ -133,7 +133,12 @@ def _suspicion(watched: Watched, found: Found) -> Suspicion | None:
 def _break_rates(watched: Watched) -> Rates | None:
     """Of failures; None where nothing can have broken yet."""
     failed, judged = _sums(watched.nights)
-    if judged < rules.LEARNING_TRIALS or failed == judged:
+    if judged < rules.LEARNING_TRIALS:
+        return None
+    lost, before = baseline(watched)
+    if before < rules.LEARNING_TRIALS:
+        lost, before = failed, judged
+    if 2 * lost >= before:  # broken means that more than half passed before
         return None
     rates = rules.rates_of(*baseline(watched))
     if baseline(watched)[1] < rules.STABLE_TRIALS:

@@ -28,6 +28,7 @@ ANY = "*"
 _DIRECTIVES = ("sample", "labelled_at")
 _WANTED = "labels: one a line, an object with run_id, case_id, trial, evaluator and label"
 _UNREAD = frozenset({".md", ".txt"})
+_README = "readme"
 _RISKY = re.compile(r"'*[=+\-@\t\r]")
 _RUN = re.compile(r"[0-9a-z-]{1,64}")
 _DELIMITERS = ",;\t"
@@ -59,8 +60,13 @@ def read_labels(folder: Path) -> Labels:
     """
     reader = _Reader()
     sha = hashlib.sha256()
+    unread = []
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-        if not path.is_file() or path.name.startswith(".") or path.suffix.lower() in _UNREAD:
+        if not path.is_file() or path.name.startswith("."):
+            continue
+        if path.suffix.lower() in _UNREAD:
+            if path.stem.lower() != _README:
+                unread.append(str(path))
             continue
         sha.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
         reader.file(path)
@@ -72,6 +78,7 @@ def read_labels(folder: Path) -> Labels:
         unfilled=reader.unfilled,
         incomplete=frozenset(reader.incomplete),
         digest=sha.hexdigest()[:16],
+        unread=tuple(unread),
     )
 
 

@@ -4,7 +4,7 @@ Owns what a cause is, which causes share a message, and the words. Knows no run,
 ``steps`` finds the causes and remembers what was told.
 """
 
-from nightgate.messages.causes import Cause, Kind, Root, in_order
+from nightgate.messages.causes import Cause, End, Kind, Root, in_order
 from nightgate.messages.composing import (
     BODY_CHARS,
     BODY_LINES,
@@ -21,6 +21,7 @@ __all__ = [
     "BODY_LINES",
     "TITLE_CHARS",
     "Cause",
+    "End",
     "Kind",
     "Message",
     "Root",

@@ -34,9 +34,19 @@ class Kind(StrEnum):
     """A planted attack turned a judge. Subject: case, evaluator, attack."""
     JUDGE_DRIFT = "judge_drift"
     QUARANTINE_EXPIRING = "quarantine_expiring"
-    """Subject: case, last day, and ``ended`` once it has."""
+    """Subject: case, last day, and ``ended`` once it has, or ``void`` where it never held."""
     NEWLY_FIXED = "newly_fixed"
     """Good news without an open cause before it. Subject: case, evaluator."""
+
+
+class End(StrEnum):
+    """How a cause came to its end."""
+
+    MENDED = "mended"
+    GONE = "gone"
+    """The case, or what it asked for, is no longer in the suite: nothing was repaired."""
+    KNOWN = "known"
+    """A gate that fails by nothing but cases that are known as flaky by now."""
 
 
 class Root(StrEnum):
@@ -85,6 +95,8 @@ class Cause:
     """The day it began, YYYY-MM-DD, where it is known to be earlier than tonight."""
     line: str = ""
     """Model and filters, or the history of nights, for kinds that hold for them alone."""
+    end: End = End.MENDED
+    """Of a closing: how it ended."""
 
     @property
     def root(self) -> Root:

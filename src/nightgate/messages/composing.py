@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nightgate.messages.causes import Cause, Kind, in_order
+from nightgate.messages.causes import Cause, End, Kind, in_order
 from nightgate.messages.neutral import neutral
 from nightgate.rows.redaction import credentials, may_hold_secret, redact_text
 
@@ -18,6 +18,8 @@ TITLE_CHARS = 80
 BODY_LINES = 12
 BODY_CHARS = 900
 _LINE_CHARS = 160
+_LIST_CHARS = 2 * _LINE_CHARS
+_ITEM_CHARS = 120
 _LINK_CHARS = 300
 _NAMED = 4
 """Cases of a kind that are named; the report has them all."""
@@ -32,7 +34,8 @@ class Setting:
     """What a message says of the run besides its causes; texts as found, the link and the command ready."""
 
     suite: str
-    run_id: str
+    run_id: str | None
+    """None where no run stands behind it."""
     date: str
     """UTC day of the run, YYYY-MM-DD."""
     owner: str | None = None
@@ -78,8 +81,8 @@ def opening(
     causes = in_order(causes)
     since = min((cause.since for cause in causes if cause.since), default=setting.date)
     told = [
-        *((0, line) for line in _causes(causes)),
-        (1, f"since: {since} (told in run {setting.run_id})"),
+        *((0, line) for line in _told(causes)),
+        (1, f"since: {since}" + (f" (told in run {setting.run_id})" if setting.run_id else "")),
         *((2, line) for line in _listed("changed", setting.changed, _CHANGES)),
         *((4, line) for line in _listed("known before", [_reference(cause) for cause in known], _NAMED)),
         *((3, f"why: {neutral(reason)}") for reason in setting.why[:1]),
@@ -106,7 +109,7 @@ def closing(
         *((1, line) for line in _listed("still open", [_reference(cause) for cause in known], _NAMED)),
         *_ending(setting),
     ]
-    title = f"{setting.suite}: over: {_over(causes)}"
+    title = f"{setting.suite}: over: {_over(causes, known)}"
     return _message(message_id, "closing", title, told, causes, setting)
 
 
@@ -116,15 +119,16 @@ def _ending(setting: Setting) -> list[tuple[int, str]]:
     told.append((2, f"owner: {owner}"))
     if setting.command:
         told.append((0, f"next: {setting.command}"))
-    link = setting.link if 0 < len(setting.link) <= _LINK_CHARS else f"run {setting.run_id}"
-    return [*told, (0, f"report: {link}")]
+    run = f"run {setting.run_id}" if setting.run_id else ""
+    link = setting.link if 0 < len(setting.link) <= _LINK_CHARS else run
+    return [*told, (0, f"report: {link}")] if link else told
 
 
-def _causes(causes: Sequence[Cause]) -> Iterator[str]:
+def _told(causes: Sequence[Cause]) -> Iterator[str]:
     for kind in dict.fromkeys(cause.kind for cause in causes):
         of_kind = [cause for cause in causes if cause.kind is kind]
         if kind is Kind.NEWLY_BROKEN:
-            yield from _listed("newly broken", [_case(cause) for cause in of_kind], _NAMED)
+            yield from _listed("newly broken", _cases(of_kind), _NAMED)
             continue
         for cause in of_kind[:_GATES]:
             yield neutral(cause.text or kind.value.replace("_", " "), _LINE_CHARS)
@@ -133,10 +137,16 @@ def _causes(causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _ended(causes: Sequence[Cause]) -> Iterator[str]:
-    fixed = [_case(cause) for cause in causes if cause.kind in (Kind.NEWLY_BROKEN, Kind.NEWLY_FIXED)]
-    yield from _listed("fixed", fixed, _NAMED)
-    rest = [_reference(c) for c in causes if c.kind not in (Kind.NEWLY_BROKEN, Kind.NEWLY_FIXED)]
-    yield from _listed("over", rest, _NAMED)
+    by_end = {end: [cause for cause in causes if cause.end is end] for end in End}
+    for end, head, cases in (
+        (End.MENDED, "fixed", True),
+        (End.MENDED, "over", False),
+        (End.GONE, "gone from the suite, not repaired", True),
+        (End.GONE, "gone from the suite", False),
+        (End.KNOWN, "known as flaky now", False),
+    ):
+        of_end = [cause for cause in by_end[end] if (cause.kind in _OF_CASES) is cases]
+        yield from _listed(head, _cases(of_end) if cases else list(map(_reference, of_end)), _NAMED)
     since = min((cause.since for cause in causes if cause.since), default=None)
     if since is not None:
         yield f"it began: {since}"
@@ -146,15 +156,36 @@ def _listed(head: str, items: Sequence[str], most: int) -> list[str]:
     """At most ``most`` of them in a line, and how many more there are."""
     if not items:
         return []
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    shown = "; ".join(neutral(item, _LINE_CHARS // 2) for item in items[:most])
-    return [f"{head}: {shown}{more}"]
+    shown: list[str] = []
+    for item in items[:most]:
+        shown.append(neutral(item, _ITEM_CHARS))
+        # What is left over has to be said in the same line.
+        if len(shown) > 1 and len(head) + sum(len(text) + 2 for text in shown) > _LIST_CHARS - len(_MORE):
+            shown.pop()
+            break
+    more = f" and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
+    return [f"{head}: {'; '.join(shown)}{more}"]
 
 
-def _case(cause: Cause) -> str:
-    case, evaluator = (*cause.subject, "", "")[:2]
-    told = f"{neutral(case, _NAME_CHARS)} ({neutral(evaluator, _NAME_CHARS)}"
-    return told + (f" {cause.figures})" if cause.figures else ")")
+_MORE = " and 1000000 more"
+_OF_CASES = frozenset({Kind.NEWLY_BROKEN, Kind.NEWLY_FIXED})
+
+
+def _cases(causes: Sequence[Cause]) -> list[str]:
+    """One entry a case, with the figures of its first evaluator and how many others there are."""
+    by_case: dict[str, list[Cause]] = {}
+    for cause in causes:
+        by_case.setdefault((*cause.subject, "")[0], []).append(cause)
+    return [_case(case, found) for case, found in by_case.items()]
+
+
+def _case(case: str, causes: Sequence[Cause]) -> str:
+    first = causes[0]
+    evaluator = neutral((*first.subject, "", "")[1], _NAME_CHARS)
+    others = len(causes) - 1
+    more = f"; and {others} more evaluator{'s' if others > 1 else ''}" if others else ""
+    figures = f" {first.figures}" if first.figures else ""
+    return f"{neutral(case, _NAME_CHARS)} ({evaluator}{figures}{more})"
 
 
 def _reference(cause: Cause) -> str:
@@ -167,7 +198,7 @@ def _reference(cause: Cause) -> str:
 def _headline(causes: Sequence[Cause]) -> str:
     """What the first line of a phone shows: the gravest kind, and how many cases broke."""
     first = causes[0]
-    broken = sum(cause.kind is Kind.NEWLY_BROKEN for cause in causes)
+    broken = _count(causes, Kind.NEWLY_BROKEN)
     names = _names(causes, first.kind)
     cases = f"{broken} newly broken" if broken != 1 else f"newly broken: {_names(causes, Kind.NEWLY_BROKEN)}"
     words = {
@@ -190,13 +221,31 @@ def _headline(causes: Sequence[Cause]) -> str:
 _INCONCLUSIVE = {"open": "the run did not end", "gate": "inconclusive"}
 
 
-def _over(causes: Sequence[Cause]) -> str:
-    fixed = sum(cause.kind in (Kind.NEWLY_BROKEN, Kind.NEWLY_FIXED) for cause in causes)
-    parts = ["gate passes again"] if any(cause.kind is Kind.GATE_FAILED for cause in causes) else []
-    parts += [f"{fixed} fixed"] if fixed else []
-    told = (Kind.GATE_FAILED, Kind.NEWLY_BROKEN, Kind.NEWLY_FIXED)
+def _count(causes: Sequence[Cause], *kinds: Kind) -> int:
+    """Cases, however many evaluators say the same of one."""
+    return len({cause.subject[:1] for cause in causes if cause.kind in kinds})
+
+
+def _over(causes: Sequence[Cause], known: Sequence[Cause]) -> str:
+    parts = [text for text in (_gate_over(causes, known),) if text]
+    for end, word in ((End.MENDED, "fixed"), (End.GONE, "gone from the suite")):
+        count = _count([cause for cause in causes if cause.end is end], *_OF_CASES)
+        parts += [f"{count} {word}"] if count else []
+    told = _OF_CASES | {Kind.GATE_FAILED}
     parts += dict.fromkeys(c.kind.value.replace("_", " ") for c in causes if c.kind not in told)
     return ", ".join(parts)
+
+
+def _gate_over(causes: Sequence[Cause], known: Sequence[Cause]) -> str:
+    """What became of a gate that had failed; it passes again only where nothing fails it any more."""
+    ends = {cause.end for cause in causes if cause.kind is Kind.GATE_FAILED}
+    if not ends:
+        return ""
+    if End.KNOWN in ends:
+        return "gate fails by known flaky cases only"
+    if any(cause.kind is Kind.GATE_FAILED for cause in known):
+        return f"{_names(causes, Kind.GATE_FAILED)} passes, gate still fails" if End.MENDED in ends else ""
+    return "gate passes again" if End.MENDED in ends else "gate: what failed is gone from the suite"
 
 
 def _names(causes: Sequence[Cause], kind: Kind) -> str:

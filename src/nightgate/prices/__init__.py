@@ -4,9 +4,10 @@ Owns the price table (``prices.yaml``, dated, with sources), a call's exact cost
 budget. Knows no provider's library and no ledger.
 """
 
-from nightgate.prices.budget import Budget, Reservation
+from nightgate.prices.budget import Budget, LeasedBudget, Reservation
 from nightgate.prices.costs import (
     FREE,
+    NANO,
     LongContext,
     Price,
     cost_nanousd,
@@ -18,7 +19,9 @@ from nightgate.prices.table import PriceTable, is_local, on_loopback
 
 __all__ = [
     "FREE",
+    "NANO",
     "Budget",
+    "LeasedBudget",
     "LongContext",
     "Price",
     "PriceTable",

@@ -1,18 +1,19 @@
 """The cap of a run: money is reserved before a call and settled after it.
 
 Owns the promise that no call starts which could pass the cap; what a call costs beyond its own
-estimate is the only way over it, and then nothing more starts. Knows nothing of calls and models.
-Imports the standard library only.
+estimate is the only way over it, and then nothing more starts. Knows nothing of calls and models, and not
+where several processes keep the cap that they share. Imports the standard library only.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nightgate.errors import BudgetError
-
-_NANOUSD = 1_000_000_000
+from nightgate.prices.costs import NANO
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +70,14 @@ class Budget:
         """Whether the cap stopped something: a call was refused, or none is allowed at all."""
         return self._refused > 0 or self.cap_nanousd == 0
 
+    @property
+    def _limit(self) -> int | None:
+        """What may be spent here."""
+        return self.cap_nanousd
+
+    async def admit(self, estimate_nanousd: int) -> None:
+        """See to it that there is room for a call about to start, where room can be had."""
+
     def reserve(self, estimate_nanousd: int) -> Reservation:
         """Hold money for a call about to start.
 
@@ -80,8 +89,9 @@ class Budget:
         """
         estimate = max(0, estimate_nanousd)
         with self._lock:
-            cap = self.cap_nanousd
-            if cap is not None and (cap == 0 or self._spent + self._reserved + estimate > cap):
+            cap, limit = self.cap_nanousd, self._limit
+            taken = self._spent + self._reserved
+            if cap is not None and limit is not None and (cap == 0 or taken + estimate > limit):
                 self._refused += 1
                 raise BudgetError(self._why(cap, estimate))
             self._reserved += estimate
@@ -129,12 +139,56 @@ class Budget:
         )
 
 
+class LeasedBudget(Budget):
+    """A share of a cap that several processes keep together: more is leased when it runs short.
+
+    What was spent before this process is the lender's to know: ``add_spent`` changes nothing here.
+
+    Args:
+        cap_nanousd: The whole cap, for what people are told.
+        lease: Given what is missing, returns what was lent, in nano-dollars; 0: there is not so much left.
+            Blocking, called in a thread, one at a time.
+    """
+
+    def __init__(self, cap_nanousd: int, lease: Callable[[int], int]) -> None:
+        super().__init__(cap_nanousd)
+        self._lease = lease
+        self._granted = 0
+        self._asking = threading.Lock()
+
+    @property
+    def _limit(self) -> int | None:
+        return self._granted
+
+    async def admit(self, estimate_nanousd: int) -> None:
+        """Lease what the call needs beyond what is left here, if it can be had."""
+        if self._missing(estimate_nanousd) > 0:
+            await asyncio.to_thread(self._top_up, estimate_nanousd)
+
+    def _top_up(self, estimate: int) -> None:
+        with self._asking:
+            if (missing := self._missing(estimate)) > 0:
+                self._granted += self._lease(missing)
+
+    def _missing(self, estimate: int) -> int:
+        return self._spent + self._reserved + max(0, estimate) - self._granted
+
+    def add_spent(self, nanousd: int) -> None:
+        """Nothing: see above."""
+
+    def _why(self, cap: int, estimate: int) -> str:
+        return (
+            f"the budget of {_usd(cap)} US dollars is reached: this worker spent {_usd(self._spent)} of it, "
+            f"the next call may cost {_usd(estimate)}, and the rest is spent or held by other workers"
+        )
+
+
 def _usd(nanousd: int) -> str:
     """Dollars with up to six decimals, without an exponent.
 
     >>> _usd(2_000_000_000), _usd(1_500)
     ('2.00', '0.000002')
     """
-    text = f"{nanousd / _NANOUSD:.6f}".rstrip("0")
+    text = f"{nanousd / NANO:.6f}".rstrip("0")
     whole, _, cents = text.partition(".")
     return f"{whole}.{cents:0<2}"

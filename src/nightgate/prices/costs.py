@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from nightgate.trials import Usage
 
+NANO: Final = 1_000_000_000
+"""Nano-dollars in a dollar."""
 _NANOUSD_PER_TOKEN = 1000
 """One dollar per million tokens is a thousand nano-dollars per token."""
 KINDS: Final = ("input", "output", "cache_read", "cache_write", "cache_write_1h")

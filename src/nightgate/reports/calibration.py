@@ -12,6 +12,7 @@ from nightgate.reports.figures import percent
 from nightgate.reports.text import plain
 
 _LONGEST = 200
+_NAMED = 5
 _SHARES = ("agreement", "sensitivity", "specificity")
 
 
@@ -27,6 +28,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     if labels["absent_runs"]:
         names = ", ".join(labels["absent_runs"])
         yield f"labels of runs that the store does not have complete are left out: {names}"
+    yield from _unused(labels)
     for judge in document["judges"]:
         yield from _judge(judge)
     for among in document["among_judges"]:
@@ -35,6 +37,22 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
             f"among {len(among['judges'])} judges of {name}: {_alpha(among['alpha'])}, "
             f"{among['apart']} of {among['cells']} cells judged differently"
         )
+
+
+def _unused(labels: Mapping[str, Any]) -> Iterator[str]:
+    """What lies in the folder of labels and is counted nowhere."""
+    if labels["unread"]:
+        names = ", ".join(plain(name, _LONGEST) for name in labels["unread"][:_NAMED])
+        more = len(labels["unread"]) - _NAMED
+        beside = f" and {more} more" if more > 0 else ""
+        yield f"{len(labels['unread'])} files are not read (labels stand in .csv or .jsonl): {names}{beside}"
+    unmet = labels["unmet"]
+    if unmet:
+        yield f"{len(unmet)} labels meet no judgement and are not counted:"
+        for one in unmet[:_NAMED]:
+            yield f"  {plain(one['file'], _LONGEST)}:{one['line']}: {plain(one['why'], _LONGEST)}"
+        if len(unmet) > _NAMED:
+            yield f"  and {len(unmet) - _NAMED} more"
 
 
 def _judge(judge: Mapping[str, Any]) -> Iterator[str]:
@@ -46,7 +64,7 @@ def _judge(judge: Mapping[str, Any]) -> Iterator[str]:
     known = judge["judge_fingerprint"] or "no fingerprint"
     yield f"{judge['word'].upper()}  {name} by {model} [{known}]{beside}: {plain(judge['why'], _LONGEST)}"
     labels, counts = judge["labels"], judge["counts"]
-    old = " (all older than this judge, or undated)" if judge["of_old_labels"] else ""
+    old = " (all older than this judge or its question, or undated)" if judge["of_old_labels"] else ""
     if sum(counts.values()):
         weighted = ", weighted to the run" if judge["weighted"] else ""
         yield (
@@ -74,7 +92,15 @@ def _notes(labels: Mapping[str, Any]) -> Iterator[str]:
     if missing:
         yield f"  missing before it may block: labels of {' and '.join(missing)}"
     if labels["older"]:
-        yield f"  {labels['older']} labels are older than this judge, or undated: not counted for the bar"
+        yield (
+            f"  {labels['older']} labels are older than this judge or its question, or undated: "
+            "not counted for the bar"
+        )
+    if labels["other_question"]:
+        yield (
+            f"  {labels['other_question']} labels are of another question than the run asks "
+            "(its criterion was edited): in no figure"
+        )
     if labels["not_judged"]:
         yield f"  {labels['not_judged']} labelled cells have no verdict of this judge"
     if labels["dated_by_file"]:

@@ -25,6 +25,18 @@ def percent(share: float) -> str:
     return f"{share:.2%}" if (whole == "100%" and share < 1) or (whole == "0%" and share > 0) else whole
 
 
+def broken_figures(entry: Mapping[str, Any]) -> str:
+    """How a pair of a night's ``flakiness.json`` did, before, and again in the night's reruns.
+
+    >>> broken_figures({"judged": 3, "failed": 1, "base_rate": 0.0, "reruns": {"passed": 5, "judged": 8}})
+    'passed 2 of 3, 100% before; 5 of 8 reruns passed'
+    """
+    base, again = entry.get("base_rate"), entry.get("reruns") or {"judged": 0}
+    before = "" if base is None else f", {percent(1 - base)} before"
+    reruns = f"; {again['passed']} of {again['judged']} reruns passed" if again["judged"] else ""
+    return f"passed {entry['judged'] - entry['failed']} of {entry['judged']}{before}{reruns}"
+
+
 def unjudged(count: int, name: str) -> str:
     """So many cells or trials of a status or an ending, in words.
 
@@ -219,19 +231,35 @@ def next_command(summary: Mapping[str, Any], *, suite: str = "SUITE", store: str
 def _next(summary: Mapping[str, Any], suite: str) -> str:
     model = f" --model {shlex.quote(str(summary['model']))}"
     if not summary["complete"]:
-        more = ""
-        if summary["stopped"] == "budget":
-            more = f" --budget-usd {_decimal(2 * (summary['budget_usd'] or 0.5))}"
-        return f"nightgate run {suite} --resume {summary['run_id']}{more}"
+        return f"nightgate run {suite} --resume {summary['run_id']}{more_money(summary)}"
     if summary["exit_code"] == 0:
         return f"nightgate runs {summary['suite']}"
-    again = " --live" if summary["live"] else model
+    again = f"{' --live' if summary['live'] else model}{_cap(summary)}"
+    if summary["verdict"] == "inconclusive" and summary["cells"]["error"]:
+        # With the run's own models and what is left of its cap.
+        return f"nightgate run {suite} --rerun {summary['run_id']} --only errors"
+    # A rule about the baseline fails by what broke since, whatever failed before.
+    broken = [entry["case"] for entry in (summary.get("changes") or {}).get("newly_broken", ())]
     failed = [case for evaluator in summary["evaluators"] for case in evaluator["failed_cases"]]
-    if failed:
+    if failed := broken + failed:
         # A glob means its own text too, so that any id can be named here.
         return f"nightgate run {suite} --case {shlex.quote(plain(failed[0]))} --trials 3{again}"
     # Plays and judges again what broke, and keeps the rest.
     return f"nightgate run {suite} --reuse {summary['run_id']}{again}{_filters(summary)}"
+
+
+def _cap(summary: Mapping[str, Any]) -> str:
+    """The run's cap, where the next one spends money."""
+    costs = summary["live"] or not str(summary["model"]).startswith("scripted:")
+    cap = summary.get("budget_usd")
+    return f" --budget-usd {_decimal(cap)}" if costs and cap is not None else ""
+
+
+def more_money(summary: Mapping[str, Any]) -> str:
+    """The flag without which a resume stops at once again: twice the cap; empty where no cap stopped it."""
+    if summary["stopped"] != "budget":
+        return ""
+    return f" --budget-usd {_decimal(2 * (summary['budget_usd'] or 0.5))}"
 
 
 def _filters(summary: Mapping[str, Any]) -> str:

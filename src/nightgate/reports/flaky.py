@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nightgate.reports.figures import in_quarantine
-from nightgate.reports.text import plain
+from nightgate.reports.text import counted, plain
 
 _MOST = 40
 _MOST_PROPOSED = 10
@@ -23,8 +24,7 @@ def render(board: Mapping[str, Any], *, every: bool = False) -> str:
 
 
 def _lines(board: Mapping[str, Any], *, every: bool) -> Iterator[str]:
-    counts = board["counts"]
-    told = [f"{counts[word]} {word}" for word in counts if counts[word] and word != "sound"]
+    told = [f"{count} {word}" for word, count in _words(board["pairs"]).items()]
     through = f"through {board['through']['run_id']} ({board['series']})"
     yield (
         f"flaky {board['suite']}: {len(board['pairs'])} cases x evaluators {through}: "
@@ -42,8 +42,24 @@ def _lines(board: Mapping[str, Any], *, every: bool) -> Iterator[str]:
     if hidden:
         yield f"  {hidden} steady or too few to tell: --all lists them"
     for case in board["promotable"][:_MOST_PROPOSED]:
-        yield f"  {plain(case, 60)} could gate, it passes steadily: nightgate promote-case SUITE CASE"
-    yield f"reruns so far: {board['reruns']['trials']} trials, {_usd(board['reruns']['usd'])}"
+        yield f"  {plain(case, 60)} could gate, it passes steadily: {promote_case(board, case)}"
+    yield f"reruns so far: {counted(board['reruns']['trials'], 'trial')}, {_usd(board['reruns']['usd'])}"
+
+
+def _words(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many pairs are called what in their lines, the worst first; each counts once."""
+    words = [_state(row) for row in rows]
+    return {word: words.count(word) for word in dict.fromkeys(words)}
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    return str(row["label"] if row["state"] == "sound" else row["state"])
+
+
+def promote_case(found: Mapping[str, Any], case: str) -> str:
+    """The command that lets a case gate; of a board or a night's ``flakiness.json``."""
+    suite = shlex.quote(str(found.get("suite_path") or found["suite"]))
+    return f"nightgate promote-case {suite} {shlex.quote(plain(case))}"
 
 
 def _of_interest(row: Mapping[str, Any]) -> bool:
@@ -51,16 +67,15 @@ def _of_interest(row: Mapping[str, Any]) -> bool:
 
 
 def _line(row: Mapping[str, Any], width: int) -> str:
-    state = row["label"] if row["state"] == "sound" else row["state"]
     before = (
         f", was {row['base_rate']:.0%}" if row["state"] == "broken" and row["base_rate"] is not None else ""
     )
     cost = row["reruns"]
-    again = f"; reruns {cost['trials']} trials, {_usd(cost['usd'])}" if cost["trials"] else ""
-    flips = f"; {row['flips']} flips" if row["flips"] else ""
+    again = f"; reruns {counted(cost['trials'], 'trial')}, {_usd(cost['usd'])}" if cost["trials"] else ""
+    flips = f"; {counted(row['flips'], 'flip')}" if row["flips"] else ""
     return (
-        f"{state:11} {plain(row['case'], 40):{width}}  {plain(row['evaluator'], 40)}  {_rate(row)}{before} "
-        f"since {row['since_date']}{flips}{again}"
+        f"{_state(row):11} {plain(row['case'], 40):{width}}  {plain(row['evaluator'], 40)}  {_rate(row)}"
+        f"{before} since {row['since_date']}{flips}{again}"
     )
 
 
@@ -78,7 +93,7 @@ def _usd(amount: float | None) -> str:
 def quarantined(summary: Mapping[str, Any]) -> Iterator[str]:
     """Cases that a run kept out of its gate, with the days that are left."""
     for case, row in in_quarantine(summary).items():
-        days = "1 day" if row["days_left"] == 1 else f"{row['days_left']} days"
+        days = counted(row["days_left"], "day")
         yield (
             f"QUARANTINE {plain(case, 60)}: does not gate until {row['until']} ({days} left), "
             f"{plain(row['owner'], 40)}: {plain(row['reason'], 120)}"

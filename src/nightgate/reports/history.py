@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.text import plain
+from nightgate.reports.text import counted, plain
 
 _BARS = "▁▂▃▄▅▆▇█"
 _HOLE = "·"
@@ -28,7 +28,7 @@ def _lines(found: Mapping[str, Any], *, every: bool) -> Iterator[str]:
     nights = found["nights"]
     first, last = nights[0], nights[-1]
     yield (
-        f"history {found['suite']}: {len(nights)} nights from {first['date']} to {last['date']} "
+        f"history {found['suite']}: {counted(len(nights), 'night')} from {first['date']} to {last['date']} "
         f"({found['series']}), {_HOLE} is a night without a figure"
     )
     for evaluator in found["evaluators"]:
@@ -64,6 +64,7 @@ def _cases(
     cases: Sequence[Mapping[str, Any]], nights: Sequence[Mapping[str, Any]], *, every: bool
 ) -> Iterator[str]:
     shown = [row for row in cases if every or row["passed"] < row["judged"] or row["changes"]]
+    hidden = [] if every else [row for row in cases if row not in shown]
     shown = sorted(shown, key=lambda row: (_rate(row), row["case"], row["evaluator"]))
     width = max((len(plain(row["case"], 40)) for row in shown[: None if every else _MOST_CASES]), default=0)
     for row in shown if every else shown[:_MOST_CASES]:
@@ -77,9 +78,11 @@ def _cases(
         )
     if not every and len(shown) > _MOST_CASES:
         yield f"  and {len(shown) - _MOST_CASES} more that failed at times: --all or --case GLOB"
-    steady = len(cases) - len(shown)
+    steady = sum(row["judged"] > 0 for row in hidden)
     if steady:
         yield f"  {steady} passed whenever they were judged"
+    if len(hidden) > steady:
+        yield f"  {len(hidden) - steady} never judged: --all lists them"
 
 
 def _rate(row: Mapping[str, Any]) -> float:

@@ -165,6 +165,8 @@ def _head(summary: Mapping[str, Any]) -> Iterator[str]:
         f"Run {code(summary['run_id'])} of {code(summary['model'])}{judge}: "
         f"{trials['completed']} of {_many(trials['planned'], 'trial')} completed{''.join(others)}{took}."
     )
+    if summary.get("reason"):
+        yield f"\nStarted because {code(summary['reason'], _MOST_TEXT)}."
 
 
 def _table(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nightgate.reports import canary as canaries
-from nightgate.reports.text import plain
+from nightgate.reports.figures import broken_figures
+from nightgate.reports.flaky import promote_case
+from nightgate.reports.text import counted, plain
 
 _MOST = 5
 
@@ -32,23 +34,24 @@ def _flakiness(found: Mapping[str, Any] | None) -> Iterator[str]:
     event = found["event"]
     if event is not None:
         yield f"the whole suite moved: {plain(event['text'], 200)}"
-    yield from _some("newly broken", found["newly_broken"], _broken)
+    yield from _some("newly broken", found["newly_broken"], broken_figures)
     yield from _some("newly fixed", found["newly_fixed"], _fixed)
     yield from _some("still broken", found["still_broken"], _still)
-    yield from _some("suspect", found["suspects"], _broken)
+    yield from _some("suspect", found["suspects"], broken_figures)
     if found["rerun_trials"]:
-        yield f"reruns: {found['rerun_trials']} trials of suspects in {found['rerun_run']}"
+        yield f"reruns: {counted(found['rerun_trials'], 'trial')} of suspects in {found['rerun_run']}"
     if found.get("reruns_stopped"):
         yield f"reruns: not all could be played: {plain(found['reruns_stopped'], 200)}"
-    yield from _proposed(found.get("promotable", ()))
+    yield from _proposed(found)
 
 
-def _proposed(cases: Sequence[str]) -> Iterator[str]:
+def _proposed(found: Mapping[str, Any]) -> Iterator[str]:
     """Capability cases that pass night for night: whoever owns them may let them gate."""
+    cases = found.get("promotable", ())
     if cases:
         named = ", ".join(plain(case, 60) for case in cases[:_MOST])
         rest = f" and {len(cases) - _MOST} more" if len(cases) > _MOST else ""
-        yield f"could gate, steady by now: {named}{rest}; nightgate promote-case SUITE CASE"
+        yield f"could gate, steady by now: {named}{rest}; {promote_case(found, cases[0])}"
 
 
 def _some(word: str, entries: Sequence[Mapping[str, Any]], told: Any) -> Iterator[str]:
@@ -56,13 +59,6 @@ def _some(word: str, entries: Sequence[Mapping[str, Any]], told: Any) -> Iterato
         yield f"{word}: {plain(entry['case'], 60)} ({plain(entry['evaluator'], 60)}), {told(entry)}"
     if len(entries) > _MOST:
         yield f"{word}: and {len(entries) - _MOST} more"
-
-
-def _broken(entry: Mapping[str, Any]) -> str:
-    before = "nothing to go by before" if entry["base_rate"] is None else f"{entry['base_rate']:.0%} before"
-    again = entry["reruns"]
-    reruns = f"; {again['passed']} of {again['judged']} reruns passed" if again["judged"] else ""
-    return f"{entry['failed']} of {entry['judged']} failed, {before}{reruns}"
 
 
 def _fixed(entry: Mapping[str, Any]) -> str:

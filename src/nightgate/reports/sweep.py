@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nightgate.reports.figures import STOPPED, coverage, money, percent
+from nightgate.reports.figures import STOPPED, coverage, money, more_money, percent
 from nightgate.reports.panels import panels
 from nightgate.reports.text import plain
 
 _MOST_REASONS = 6
 
 
-def render(summary: Mapping[str, Any], *, suite: str | None = "SUITE") -> str:
+def render(summary: Mapping[str, Any], *, suite: str | None = "SUITE", store: str | None = None) -> str:
     """All lines of a sweep's end.
 
     Args:
         summary: The sweep's document, of one run or of several.
         suite: The suite's path, for the command to go on with; None: each run has its own.
+        store: The store, where it is not the default one.
     """
-    return "\n".join(_lines(summary, suite))
+    return "\n".join(_lines(summary, suite, store))
 
 
-def _lines(summary: Mapping[str, Any], suite: str | None) -> Iterator[str]:
+def _lines(summary: Mapping[str, Any], suite: str | None, store: str | None) -> Iterator[str]:
     if "wall_s" not in summary:  # it left no summary of its own
         yield f"sweep {summary['run_id']}: " + "; ".join(plain(one["text"]) for one in summary["findings"])
         return
@@ -33,7 +35,7 @@ def _lines(summary: Mapping[str, Any], suite: str | None) -> Iterator[str]:
     source = summary["source"] if parts is None else f"{len(parts)} runs of {plain(summary['suite'], 80)}"
     yield (
         f"sweep {summary['run_id']} of {source}: {cells['planned']} cells over "
-        f"{summary['trials']} stored trials{took}{state}"
+        f"{summary['trials']} stored trials{_known(summary)}{took}{state}"
     )
     for evaluator in summary["evaluators"]:
         of_suite = f"{evaluator['suite']}: " if parts and "," in summary["suite"] else ""
@@ -49,12 +51,25 @@ def _lines(summary: Mapping[str, Any], suite: str | None) -> Iterator[str]:
     for failure in [f for f in summary["failures"] if f["status"] == "error"][:_MOST_REASONS]:
         yield f"  error ({failure['blame']}) {plain(failure['case'], 60)}: {plain(failure['reason'], 200)}"
     yield f"cost: {money(summary)}"
-    if summary["complete"]:
-        named = suite or (summary["suite"] if "," not in summary["suite"] else "SUITE")
-        yield f"next: nightgate calibrate {named}"
-    else:
-        where = f" --suite {suite}" if suite is not None else ""
-        yield f"next: nightgate sweep --resume {summary['run_id']}{where}"
+    yield from (f"next: {command}" for command in _next(summary, suite, store))
+
+
+def _known(summary: Mapping[str, Any]) -> str:
+    """How many findings were taken over; a summary of an older version does not say."""
+    known = summary.get("known")
+    return f", {known} of them known already" if known else ""
+
+
+def _next(summary: Mapping[str, Any], suite: str | None, store: str | None) -> Iterator[str]:
+    """The commands to go on with, ready for a shell: one, or one a suite."""
+    where = f" --store {shlex.quote(store)}" if store else ""
+    if not summary["complete"]:
+        of = f" --suite {shlex.quote(suite)}" if suite is not None else ""
+        yield f"nightgate sweep --resume {summary['run_id']}{of}{more_money(summary)}{where}"
+        return
+    folders = [part.get("suite_path") or "SUITE" for part in summary.get("parts", ())]
+    for folder in list(dict.fromkeys([suite] if suite is not None else folders))[:_MOST_REASONS]:
+        yield f"nightgate calibrate {shlex.quote(folder)}{where}"
 
 
 def _runs(summary: Mapping[str, Any]) -> Iterator[str]:

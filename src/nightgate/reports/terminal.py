@@ -15,6 +15,7 @@ from nightgate.reports.figures import (
     conversations,
     coverage,
     curtailed,
+    in_quarantine,
     money,
     next_command,
     percent,
@@ -46,7 +47,9 @@ def render(summary: Mapping[str, Any], *, suite: str = "SUITE", store: str | Non
 def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[str]:
     yield from _head(summary)
     yield from _table(summary["evaluators"])
-    yield from _footnotes(summary["evaluators"])
+    yield from _footnotes(
+        summary["evaluators"], "capability, quarantine" if in_quarantine(summary) else "capability"
+    )
     yield ""
     yield f"{summary['verdict'].upper()}  {summary['suite']}  {_how_much(summary)}"
     yield from _findings(summary["findings"], summary["evaluators"])
@@ -68,6 +71,8 @@ def _head(summary: Mapping[str, Any]) -> Iterator[str]:
     trials, cells = summary["trials"], summary["cells"]
     took = f" in {summary['wall_s']:.1f} s" if summary["wall_s"] is not None else ""
     yield f"run {summary['run_id']}: {trials['completed']} of {trials['planned']} trials completed{took}"
+    if summary.get("reason"):
+        yield f"  started because {plain(str(summary['reason']))}"
     holes = [
         f"{count} {name.replace('_', ' ')}"
         for name, count in trials.items()
@@ -122,7 +127,7 @@ def _how_much(summary: Mapping[str, Any]) -> str:
     return f"({summary['model']}" + (f", judge {summary['judge']})" if judged else ")")
 
 
-def _footnotes(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _footnotes(evaluators: Sequence[Mapping[str, Any]], why: str) -> Iterator[str]:
     """What a reader of the table would otherwise have to reckon out: what was not judged, and why."""
     open_ones = [e for e in evaluators if e["not_applicable"] or e["error"] or e["skipped"]]
     for evaluator in open_ones[:_MOST_FOOTNOTES]:
@@ -132,7 +137,7 @@ def _footnotes(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         other = evaluator["capability"]
         if other is not None:
             counts = f"{other['passed']} of {other['planned']}"
-            yield f"  {name}: {counts} capability cells passed; they do not gate"
+            yield f"  {name}: {counts} cells passed that do not gate ({why})"
 
 
 def _findings(

@@ -39,3 +39,12 @@ def family_outcome(row: Mapping[str, Any]) -> str:
         layers.setdefault(failed["layer"], {})[failed["evaluator"]] = None
     causes = "; ".join(f"{layer}: {', '.join(names)}" for layer, names in layers.items())
     return f"{row['outcome']} ({plain(causes, 120)})" if causes else str(row["outcome"])
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of them.
+
+    >>> counted(1, "night"), counted(3, "night")
+    ('1 night', '3 nights')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -108,6 +108,7 @@ def score_row(
         **{name: getattr(cell, name) for name in _SAME},
         "agent_model": run.agent_model,
         "agent_fingerprint": run.agent_fingerprint,
+        "reused_from": cell.reused_from,
         "scored_at": cell.scored_at,
     }
 
@@ -235,7 +236,7 @@ def _prompt(transcript: Mapping[str, Any] | None) -> str | None:
 
 
 def cell_from_row(row: Mapping[str, Any]) -> Cell:
-    """A stored cell: for reuse, where its trial and its evaluator are the same.
+    """A stored cell as another run takes it over: tokens and money stand where it was paid, and are 0 here.
 
     Raises:
         DamagedError: If a value is none that ``score_row`` writes.
@@ -256,9 +257,8 @@ def cell_from_row(row: Mapping[str, Any]) -> Cell:
             ),
             judge_model=row["judge_model"],
             judge_fingerprint=row["judge_fingerprint"],
-            usage=_usage(row),
-            scored_at=row["scored_at"],
-            **{name: row[name] for name in _SAME},
+            **{name: row[name] for name in ("latency_ms", "attempt", "scored_at")},
+            reused_from=row.get("reused_from") or row["run_id"],
         )
     except (KeyError, ValueError, TypeError) as error:
         raise _unreadable("score", row, error) from error

@@ -142,6 +142,21 @@ def claim_key(run_id: str, shard: int) -> str:
     return f"{claim_prefix(run_id)}{shard:05d}.json"
 
 
+def purse_key(run_id: str) -> str:
+    """``runs/<run_id>/budget.json``: what workers have leased of a run's cap; swapped."""
+    return run_key(run_id, "budget.json")
+
+
+def night_key(suite: str, day: date) -> str:
+    """``nights/<suite>/<YYYY-MM-DD>.json``: the run that has a local date; put once, before it is planned."""
+    return f"nights/{checked_id(suite, 'suite')}/{day:%Y-%m-%d}.json"
+
+
+def night_holder_key(run_id: str) -> str:
+    """``runs/<run_id>/night.json``: which process works on a date's run; swapped, never replaced."""
+    return run_key(run_id, "night.json")
+
+
 def alerts_key(suite: str) -> str:
     """``alerts/<suite>.json``: open causes and what was sent of them; swapped, never replaced."""
     return f"alerts/{checked_id(suite, 'suite')}.json"
@@ -170,6 +185,11 @@ def canary_report_key(run_id: str) -> str:
 def baseline_key(suite: str) -> str:
     """``baselines/<suite>.json``: which run a suite is compared with."""
     return f"baselines/{checked_id(suite, 'suite')}.json"
+
+
+def watch_key(suite: str) -> str:
+    """``watch/<suite>.json``: what the change watchers saw and started; swapped, never replaced."""
+    return f"watch/{checked_id(suite, 'suite')}.json"
 
 
 def flakiness_key(suite: str) -> str:

@@ -31,7 +31,7 @@ _TRIAL_BODY = (
     "conversation",
 )  # fmt: skip
 _CELL_HEAD = ("case_id", "trial", "judge_fingerprint", "attempt")
-_CELL_BODY = ("judge_model", "cost_nanousd", "latency_ms")
+_CELL_BODY = ("judge_model", "cost_nanousd", "latency_ms", "reused_from")
 _SCORE_HEAD = ("evaluator", "version")
 _SCORE_BODY = ("reason", "score", "label", "details")
 _START_HEAD = ("call_id", "run_id", "suite", "case_id", "trial", "evaluator", "attempt", "play")

@@ -130,7 +130,7 @@ _ORIGIN = (
 
 SCORES = TableSchema(
     keys.SCORES,
-    "1.3",
+    "1.4",
     (
         *_RUN, *_CASE, *_FACTS,
         Column("tags", TEXTS),
@@ -158,6 +158,7 @@ SCORES = TableSchema(
         Column("source_run", TEXT),
         Column("repeat", COUNT),
         Column("panel", TEXT),
+        Column("reused_from", TEXT),
         Column("scored_at", MOMENT),
     ),
     ("case_id", "trial", "evaluator", "evaluator_version", "judge_fingerprint", "attempt"),

@@ -44,8 +44,12 @@ class Account:
     holes: Holes = field(default_factory=Holes)
     skills: SkillEvidence = field(default_factory=SkillEvidence)
     conversations: Conversations = field(default_factory=Conversations)
+    known: int = 0
+    """Cells that were taken over from earlier runs and sweeps."""
     _judged: set[tuple[str, int]] = field(default_factory=set)
+    _judged_anew: set[tuple[str, int]] = field(default_factory=set)
     _verdicts: int = 0
+    _verdicts_anew: int = 0
     _failures: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
@@ -74,8 +78,22 @@ class Account:
         trial: int,
         reason: str,
         details: Mapping[str, Any],
+        known: bool = False,
     ) -> None:
-        """Count a cell, and keep the first reason of each case, evaluator and status."""
+        """Count a cell, and keep the first reason of each case, evaluator and status.
+
+        Args:
+            case_id: Its case.
+            evaluator: Its column.
+            status: What it came to.
+            blame: Whose fault it is.
+            score: The figure, where there is one.
+            trial: The trial's number.
+            reason: In one line.
+            details: Beside it.
+            known: Whether it was taken over, and cost nothing here.
+        """
+        self.known += known
         self.cells.append((case_id, evaluator, status.value, blame, score))
         if self.sweep and status.judged:
             self.verdicts.setdefault((case_id, trial), {})[evaluator] = status is Status.PASS
@@ -85,8 +103,7 @@ class Account:
                 self.verdicts.setdefault((case_id, trial), {})[evaluator] = status is Status.PASS
             return
         if status.judged or status is Status.MEASURED:
-            self._judged.add((case_id, trial))
-            self._verdicts += 1
+            self._add_verdict((case_id, trial), known=known)
         if evaluator == skills.EVALUATOR and "skills" in details:
             self.skills.add(details["skills"])
         if evaluator == QUALITY and "turns" in details:
@@ -95,9 +112,9 @@ class Account:
         if status not in _TOLD:
             return
         key = (case_id, evaluator, status.value)
-        known = self._failures.get(key)
-        if known is not None:
-            known["count"] += 1
+        told = self._failures.get(key)
+        if told is not None:
+            told["count"] += 1
         elif len(self._failures) < _MOST_FAILURES:
             self._failures[key] = {
                 "case": case_id,
@@ -111,15 +128,35 @@ class Account:
                 "observed": _text(details.get("observed")),
             }
 
+    def _add_verdict(self, trial: tuple[str, int], *, known: bool) -> None:
+        self._judged.add(trial)
+        self._verdicts += 1
+        if not known:
+            self._judged_anew.add(trial)
+            self._verdicts_anew += 1
+
     def judged(self) -> dict[str, int]:
         """Cases and trials with a verdict or a figure, and how many of those there are; a panel's is one."""
-        cases = {case_id for case_id, _ in self._judged}
-        return {"cases": len(cases), "trials": len(self._judged), "verdicts": self._verdicts}
+        return _sizes(self._judged, self._verdicts)
+
+    def judged_anew(self) -> dict[str, int]:
+        """The same without what was taken over: what this run's own money paid for."""
+        return _sizes(self._judged_anew, self._verdicts_anew)
+
+    def cases_judged(self) -> dict[str, frozenset[str]]:
+        """Ids of the cases that both of them count, by the summary's key."""
+        both = {"judged": self._judged, "judged_anew": self._judged_anew}
+        return {name: frozenset(case_id for case_id, _ in trials) for name, trials in both.items()}
 
     def money(self) -> dict[str, Any]:
-        """The summary's keys on money."""
-        cost, judged = self.ledger.cost_usd(), self.judged()
-        return {"cost_usd": cost, "judged": judged, "cost_per": cost_per(cost["total"], judged)}
+        """The summary's keys on money; what was taken over was paid for elsewhere."""
+        cost, anew = self.ledger.cost_usd(), self.judged_anew()
+        return {
+            "cost_usd": cost,
+            "judged": self.judged(),
+            "judged_anew": anew,
+            "cost_per": cost_per(cost["total"], anew),
+        }
 
     @property
     def failures(self) -> list[dict[str, Any]]:
@@ -138,6 +175,11 @@ class Account:
         for hole, text in zip(found, redact_texts([hole["reason"] for hole in found]), strict=True):
             hole["reason"] = text
         return found
+
+
+def _sizes(trials: set[tuple[str, int]], verdicts: int) -> dict[str, int]:
+    cases = {case_id for case_id, _ in trials}
+    return {"cases": len(cases), "trials": len(trials), "verdicts": verdicts}
 
 
 def _text(value: Any) -> str | None:

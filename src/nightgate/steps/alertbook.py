@@ -10,42 +10,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from nightgate.errors import ConflictError, MissingError
-from nightgate.messages import Cause, Kind, Root, Setting, closing, in_order, opening
+from nightgate.errors import ConflictError
+from nightgate.messages import Cause, End, Kind, Root, Setting, closing, in_order, opening
 from nightgate.messages.causes import LINE_KINDS
 from nightgate.ports import Store
+from nightgate.requests import MANUAL
 from nightgate.rows.keys import alerts_key
-from nightgate.steps.causes import Night
+from nightgate.steps import alertdocs
+from nightgate.steps.causes import SWEEP_LINE, Night
+from nightgate.steps.nights import series_of
 from nightgate.steps.outbox import Book, Step, overtake, post
-from nightgate.steps.recoveries import explained, fixed, over
+from nightgate.steps.recoveries import fixed, over
 
-SCHEMA = 1
+SCHEMA = alertdocs.SCHEMA
 _KEPT = 200
 """Ended causes, told runs and sent messages that are kept."""
+_NO_RUN = "(none)"
 _TRIES = 50
 """Of a swap; each failure means that somebody else went on."""
-
-
-def read_book(store: Store, suite: str) -> tuple[Book, bytes | None]:
-    """The suite's book and the bytes it was read from; an empty one where there is none."""
-    try:
-        data = store.read(alerts_key(suite))
-    except MissingError:
-        return {
-            "schema": SCHEMA,
-            "suite": suite,
-            "open": [],
-            "ended": [],
-            "outbox": [],
-            "sent": [],
-            "runs": [],
-            "last": {},
-        }, None
-    book: Book = json.loads(data)
-    return book, data
 
 
 def change(store: Store, suite: str, step: Callable[[Book], Step]) -> Step:
@@ -57,11 +43,12 @@ def change(store: Store, suite: str, step: Callable[[Book], Step]) -> Step:
         step: Makes the change on a book of its own; called again after a conflict.
 
     Raises:
+        NewerDocumentError: If a newer nightgate wrote the book; it is left as it is.
         ConflictError: If others kept coming in between.
         StoreError: If the store is out of reach.
     """
     for last in (*[False] * (_TRIES - 1), True):
-        book, before = read_book(store, suite)
+        book, before = alertdocs.usable_book(store, suite)
         done = step(book)
         data = json.dumps(done.book, ensure_ascii=False, indent=1, allow_nan=False).encode()
         if data == before:
@@ -92,9 +79,13 @@ def advance(
     step.skipped = _nothing_to_tell(book, night)
     if step.skipped is not None:
         return step
-    fresh = in_order(cause for cause in night.causes if _is_news(book, cause, night))
-    goes_on = {cause.id for cause in night.causes}
-    ended = [entry for entry in book["open"] if entry["id"] not in goes_on and _has_ended(entry, night)]
+    words = _noting(book.pop("damaged", None), words)
+    fresh = [cause for cause in night.causes if _is_news(book, cause, night)]
+    fresh += [cause for cause in night.unexplained(fresh) if _is_news(book, cause, night)]
+    fresh = in_order(fresh)
+    goes_on = {cause.id for cause in (*night.causes, *fresh)}
+    ends = {e["id"]: _end(e, night) for e in book["open"] if e["id"] not in goes_on}
+    ended = [entry for entry in book["open"] if ends.get(entry["id"]) is not None]
     ended_ids = {entry["id"] for entry in ended}
     for entry in book["open"]:
         newer = entry["last_started_at"] <= night.plan.started_at and entry["last_run"] != night.plan.run_id
@@ -102,7 +93,11 @@ def advance(
             seen = {"last_run": night.plan.run_id, "last_started_at": night.plan.started_at}
             entry |= {"nights": entry["nights"] + 1, **seen}
     known = [_cause(entry) for entry in book["open"] if entry["id"] not in ended_ids]
-    loud = [_cause(entry) for entry in ended if not _is_quiet(entry, night)]
+    loud = [
+        replace(_cause(entry), end=ends[entry["id"]] or End.MENDED)
+        for entry in ended
+        if not _is_quiet(entry, ends[entry["id"]], night)
+    ]
     loud += _good_news(book, night)
     book["open"] = [entry for entry in book["open"] if entry["id"] not in ended_ids]
     book["ended"] = [*book["ended"], *(_ended_entry(entry, night, now) for entry in ended)][-_KEPT:]
@@ -145,9 +140,22 @@ def post_alone(book: Book, cause: Cause, setting: Setting, now: datetime, channe
     }
     book["open"].append({**entry, "since": cause.since or setting.date})
     message_id = hashlib.sha256(f"{cause.id} {at}".encode()).hexdigest()[:24]
-    post(book, opening(message_id, [cause], setting), setting.run_id, now, channels)
+    post(book, opening(message_id, [cause], setting), setting.run_id or _NO_RUN, now, channels)
     step.opened = [cause.id]
     return step
+
+
+def _noting(aside: str | None, words: Callable[[Root | None], Setting]) -> Callable[[Root | None], Setting]:
+    """The words with a line for those who may read a thing twice because the book was lost."""
+    if aside is None:
+        return words
+    note = "the record of alerts was damaged: known causes are told again"
+
+    def noted(root: Root | None) -> Setting:
+        setting = words(root)
+        return replace(setting, changed=(note, *setting.changed))
+
+    return noted
 
 
 def _nothing_to_tell(book: Book, night: Night) -> str | None:
@@ -166,30 +174,37 @@ def _is_news(book: Book, cause: Cause, night: Night) -> bool:
     return not any(e["id"] == cause.id and e["ended_by"] > night.plan.started_at for e in book["ended"])
 
 
-def _has_ended(entry: Mapping[str, Any], night: Night) -> bool:
+def _end(entry: Mapping[str, Any], night: Night) -> End | None:
+    """How an open cause has ended; None where it goes on."""
     if entry["last_started_at"] > night.plan.started_at:
-        return False
+        return None
     kind = Kind(entry["kind"])
     if entry["line"] != night.line_of(kind):
-        return kind in LINE_KINDS and _superseded(entry, night)
-    if kind is Kind.GATE_FAILED and explained(night, entry["subject"][0]):
-        return True
+        return End.MENDED if kind in LINE_KINDS and _superseded(entry, night) else None
     return over(night, kind, entry["subject"])
 
 
 def _superseded(entry: Mapping[str, Any], night: Night) -> bool:
-    """Whether the schedule itself went on with another model: nobody will run the former one again."""
-    same_filters = entry["filters"] == dict(night.plan.filters)
-    scheduled = entry["trigger"] == night.plan.trigger != "manual"
-    return same_filters and scheduled and not night.plan.is_sweep and entry["line"] != "sweep"
+    """Whether nobody will run the former model again.
+
+    The schedule itself went on with another one, or somebody tried one by hand and the suite's own is back.
+    """
+    if entry["filters"] != dict(night.plan.filters) or night.plan.is_sweep or entry["line"] == SWEEP_LINE:
+        return False
+    if entry["trigger"] == MANUAL:
+        return night.plan.usual_model is None and series_of(entry["line"]) == series_of(night.plan.model)
+    return bool(entry["trigger"] == night.plan.trigger)
 
 
-def _is_quiet(entry: Mapping[str, Any], night: Night) -> bool:
-    """Ends that are no news: a gate that fails only by flaky cases, a quarantine that was seen to."""
+def _is_quiet(entry: Mapping[str, Any], end: End | None, night: Night) -> bool:
+    """Ends that are no news: a quarantine that was seen to, a model that is no longer run, a flaky gate.
+
+    One that fails by nothing but flaky cases by now still fails, and the board says of which.
+    """
     kind = Kind(entry["kind"])
-    if kind is Kind.QUARANTINE_EXPIRING or (kind in LINE_KINDS and entry["line"] != night.line):
+    if end is End.KNOWN:
         return True
-    return kind is Kind.GATE_FAILED and explained(night, entry["subject"][0])
+    return kind is Kind.QUARANTINE_EXPIRING or (kind in LINE_KINDS and entry["line"] != night.line)
 
 
 def _good_news(book: Book, night: Night) -> list[Cause]:

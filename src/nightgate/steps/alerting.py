@@ -17,6 +17,8 @@ from nightgate.errors import AlertError
 from nightgate.messages import Kind, Root, Setting, neutral
 from nightgate.plans import SWEEP
 from nightgate.ports import AlertChannel, Clock, Store
+from nightgate.reports.figures import more_money
+from nightgate.requests import MANUAL
 from nightgate.rows.keys import (
     alert_report_key,
     summary_key,
@@ -109,7 +111,7 @@ def check_targets(channels: Sequence[AlertChannel]) -> list[dict[str, Any]]:
 def _out_of_scope(night: Night) -> str | None:
     if night.plan.run_kind not in _TOLD_KINDS:
         return f"a run of kind {night.plan.run_kind} is told of with its parent"
-    if night.plan.filters and night.plan.trigger == "manual":
+    if night.plan.filters and night.plan.trigger == MANUAL:
         return "a run of a part of the cases, started by hand: whoever started it reads it"
     if night.interrupted:
         return "it was interrupted: whoever stopped it knows"
@@ -183,12 +185,18 @@ def _setting(store: Store, night: Night, root: Root | None, telling: Telling) ->
         run_id=night.plan.run_id,
         date=night.plan.date,
         owner=night.plan.owner,
-        changed=tuple(str(factor["text"]) for factor in comparison.get("factors", ())),
+        changed=(*_variant(night), *(str(factor["text"]) for factor in comparison.get("factors", ()))),
         why=tuple(_whys(night)) if root is Root.REGRESSION else (),
         cost=_cost(summary.get("cost_usd")),
         link=_link(store, night, telling.report_url),
         command=flagged(_command(night, root), telling),
     )
+
+
+def _variant(night: Night) -> tuple[str, ...]:
+    """The model, where it is not the suite's own: its failures are no failures of that one."""
+    usual = night.plan.usual_model
+    return () if usual is None else (f"model {night.plan.model}, the suite's own is {usual}",)
 
 
 def _whys(night: Night) -> list[str]:
@@ -229,9 +237,12 @@ def _command(night: Night, root: Root | None) -> str:
     if not night.complete:
         again = "sweep" if night.plan.is_sweep else "run"
         subject = night.plan.source or "latest" if night.plan.is_sweep else path
-        return f"nightgate {again} {subject} --resume {run_id}"
+        money = more_money(summary) if night.summary is not None else ""
+        return f"nightgate {again} {subject} --resume {run_id}{money}"
     if root is Root.REGRESSION and summary.get("baseline"):
         return f"nightgate compare {summary['baseline']} {run_id}"
+    if root is Root.MEASUREMENT and summary["cells"]["error"] and not night.plan.is_sweep:
+        return f"nightgate run {path} --rerun {run_id} --only errors"
     return f"nightgate gate {run_id}"
 
 

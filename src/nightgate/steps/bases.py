@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nightgate.baselines import Baseline
+from nightgate.baselines import Baseline, StrayBaselineError
 from nightgate.comparisons import Counts, Side, judged_differently
 from nightgate.errors import DamagedError, InputError, MissingError
 from nightgate.plans import Plan, PlannedEvaluator
 from nightgate.ports import Store
 from nightgate.rows import keys
-from nightgate.rows.keys import baseline_key, parse_manifest_key
+from nightgate.rows.keys import baseline_key, parse_manifest_key, plan_key
 from nightgate.rows.manifests import Manifest
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.summaries import tally
@@ -48,10 +48,23 @@ def load_baseline(store: Store, suite: str) -> Baseline | None:
     """A suite's baseline; None where nobody promoted a run.
 
     Raises:
-        DamagedError: If the document cannot be read.
+        DamagedError: If the document cannot be read, is another suite's, or names a run that is not there.
     """
-    data = stored_baseline(store, suite)
-    return None if data is None else Baseline.from_json(data, baseline_key(suite))
+    data, key = stored_baseline(store, suite), baseline_key(suite)
+    if data is None:
+        return None
+    found = Baseline.from_json(data, key)
+    plan = plan_key(found.run_id)
+    if plan not in store.find(plan):
+        raise StrayBaselineError(key, f"it names run {found.run_id}, which is not in {store.uri}")
+    if manifest_of(store, load_plan(store, found.run_id)) is None:
+        what = f"it names run {found.run_id}, whose manifest is gone from {store.uri}"
+        raise StrayBaselineError(key, what)
+    return found
+
+
+class OpenRunError(InputError):
+    """A run without a manifest: there is nothing to compare with."""
 
 
 def baseline_run(store: Store, suite: str | None) -> str:
@@ -195,7 +208,7 @@ class Base:
         manifest = manifest_of(store, plan)
         if manifest is None:
             msg = f"run {run_id} is open: resume it first, then it can be compared"
-            raise InputError(msg)
+            raise OpenRunError(msg)
         rows = rows_of(store, manifest, keys.SUMMARIES, _SUMMARY_COLUMNS)
         behind = plan.panel_members
         counts = {

@@ -11,14 +11,14 @@ from typing import Any
 from nightgate.comparisons.bisecting import Outcome, Verdict, Word, answer
 from nightgate.comparisons.pairing import Flip, judged_differently
 from nightgate.comparisons.swaps import Swap
-from nightgate.errors import ExitCode
+from nightgate.errors import STOPPED_EXIT, ExitCode
 from nightgate.ports import Store
+from nightgate.prices import NANO
 from nightgate.steps.bisecting import Bisection, Probe
 from nightgate.steps.bisectrows import cost_of
 from nightgate.steps.reading import load_plan
 
 _SCHEMA = 1
-_STOPPED = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
 _EXPLAINED = frozenset({Verdict.EXPLAINED, Verdict.TOGETHER})
 _UNKNOWN = frozenset({Verdict.UNTOLD, Verdict.OPEN})
 
@@ -48,7 +48,7 @@ def forecast(
         "probes": [*known, *left],
         "cost_usd": None if None in amounts else sum(amounts),
         "guess": True,
-        "budget_usd": None if budget_nanousd is None else budget_nanousd / 1_000_000_000,
+        "budget_usd": None if budget_nanousd is None else budget_nanousd / NANO,
     }
 
 
@@ -100,8 +100,8 @@ def document(store: Store, bisection: Bisection, stopped: str | None) -> dict[st
 
 
 def _exit_code(stopped: str | None, verdicts: set[Verdict]) -> ExitCode:
-    if stopped in _STOPPED:
-        return _STOPPED[stopped]
+    if stopped in STOPPED_EXIT:
+        return STOPPED_EXIT[stopped]
     if verdicts & _EXPLAINED:
         return ExitCode.OK
     return ExitCode.INCONCLUSIVE if verdicts & _UNKNOWN else ExitCode.FAILED

@@ -13,12 +13,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nightgate.calibration import Calibration, Evidence, Judgement, Label, Labels, Pinned, calibrated
+from nightgate.calibration import (
+    Asked,
+    Calibration,
+    Evidence,
+    Judgement,
+    Label,
+    Labels,
+    Pinned,
+    Unmet,
+    calibrated,
+)
 from nightgate.cases import Suite, evaluators_of
 from nightgate.cases.problems import Problem, SuiteError, did_you_mean
 from nightgate.errors import ExitCode, InputError, MissingError, NightgateError
 from nightgate.importers.labels import read_labels
-from nightgate.plans import SWEEP, Plan
+from nightgate.plans import SWEEP, Plan, PlannedCase
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.keys import checked_id
@@ -82,26 +92,47 @@ def calibrate(store: Store, suite: Suite, run: str | None = None) -> Calibration
             run_id=chosen.run_id,
             labels=labels,
             judgements=reader.judgements,
-            pinned={
-                planned.name: Pinned(
-                    threshold=planned.threshold,
-                    fingerprint=planned.judge_fingerprint or "",
-                    judge_model=planned.judge_model or "",
-                )
-                for planned in chosen.evaluators
-                if planned.kind == JUDGE and planned.panel is None
-            },
+            pinned=_pinned(chosen),
             own={
                 (plan.run_id, planned.name): planned.judge_fingerprint or ""
                 for plan in runs.values()
                 for planned in plan.evaluators
                 if planned.kind == JUDGE and planned.panel is None
             },
+            asked={
+                (plan.run_id, case.case_id, name): _asked(case, name)
+                for plan in runs.values()
+                for case in plan.cases
+                for name in case.questions
+            },
             since=library.since(),
+            asked_since=library.asked_since({(label.case_id, label.evaluator) for label in labels.labels}),
             faults=reader.faults,
             absent=sorted(named - set(runs)),
+            unmet=list(_unmet(labels, runs, chosen.run_id, reader.judgements)),
         )
     )
+
+
+def _pinned(plan: Plan) -> dict[str, Pinned]:
+    return {
+        planned.name: Pinned(
+            threshold=planned.threshold,
+            fingerprint=planned.judge_fingerprint or "",
+            judge_model=planned.judge_model or "",
+            criteria=_criteria(plan, planned.name),
+        )
+        for planned in plan.evaluators
+        if planned.kind == JUDGE and planned.panel is None
+    }
+
+
+def _asked(case: PlannedCase, evaluator: str) -> Asked:
+    return Asked(case.questions.get(evaluator, ""), case.criteria.get(evaluator, ""))
+
+
+def _criteria(plan: Plan, evaluator: str) -> frozenset[str]:
+    return frozenset(case.criteria[evaluator] for case in plan.cases if evaluator in case.criteria)
 
 
 def keep(store: Store, calibration: Calibration, now: datetime) -> None:
@@ -150,6 +181,21 @@ class _Library:
                 if planned.judge_fingerprint is not None:
                     known = found.get(planned.judge_fingerprint, started)
                     found[planned.judge_fingerprint] = min(known, started)
+        return found
+
+    def asked_since(self, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str, str], datetime]:
+        """(Case, evaluator, question) -> start of the first run or sweep that asked it; of those wanted."""
+        cases = {case_id for case_id, _ in wanted}
+        found: dict[tuple[str, str, str], datetime] = {}
+        for plan in self.plans:
+            started = datetime.fromisoformat(plan.started_at)
+            for case in plan.cases:
+                if case.case_id not in cases:
+                    continue
+                for name, question in case.questions.items():
+                    if (case.case_id, name) in wanted:
+                        key = case.case_id, name, question
+                        found[key] = min(found.get(key, started), started)
         return found
 
 
@@ -204,6 +250,32 @@ def _misfits(label: Label, cases: set[str], kinds: Mapping[str, str]) -> Iterato
         yield f"evaluator: {label.evaluator} is no judge: only judges are held against labels"
 
 
+def _unmet(
+    labels: Labels, runs: Mapping[str, Plan], chosen: str, judgements: Collection[Judgement]
+) -> Iterator[Unmet]:
+    """Labels of the runs at hand that are about nothing that a judge has seen, and why."""
+    seen: dict[tuple[str, str, str], set[int]] = {}
+    for one in judgements:
+        seen.setdefault((one.run_id, one.case_id, one.evaluator), set()).add(one.trial)
+    cases = {(plan.run_id, case.case_id): case for plan in runs.values() for case in plan.cases}
+    for label in labels.labels:
+        run = chosen if label.run_id is None else label.run_id
+        trials = seen.get((run, label.case_id, label.evaluator), set())
+        if run in runs and not (trials if label.trial is None else label.trial in trials):
+            case = cases.get((run, label.case_id))
+            yield Unmet(label.file, label.line, f"run {run} {_why_unmet(label, case, judged=bool(trials))}")
+
+
+def _why_unmet(label: Label, case: PlannedCase | None, *, judged: bool) -> str:
+    if case is None:
+        return f"has no case {label.case_id!r}"
+    if not judged and label.evaluator not in case.evaluators:
+        return f"does not ask {label.evaluator} of case {label.case_id!r}"
+    if label.trial is not None and label.trial >= case.trials:
+        return f"has no trial {label.trial} of case {label.case_id!r}, which it plays {case.trials} times"
+    return f"has no judgement of it: case {label.case_id!r} failed by the agent's own fault there"
+
+
 @dataclass(slots=True)
 class _Reader:
     """Judgements as they are read."""
@@ -220,6 +292,7 @@ class _Reader:
         if not judges or manifest is None:
             return
         source = plan.source or plan.run_id
+        cases = {case.case_id: case for case in plan.cases}
         for row in rows_of(library.store, manifest, keys.SCORES, _COLUMNS):
             # A member of a panel is a judge of the panel's evaluator, held against the same labels.
             if (row["panel"] or row["evaluator"]) not in judges:
@@ -228,15 +301,19 @@ class _Reader:
                 if plan.run_id == self.run_id and row["panel"] is None:
                     self.faults[row["evaluator"]] = self.faults.get(row["evaluator"], 0) + 1
                 continue
-            self.judgements.append(_judgement(row, source, panels))
+            self.judgements.append(_judgement(row, source, panels, cases[row["case_id"]]))
 
 
-def _judgement(row: Mapping[str, Any], run_id: str, panels: Collection[str | None]) -> Judgement:
+def _judgement(
+    row: Mapping[str, Any], run_id: str, panels: Collection[str | None], case: PlannedCase
+) -> Judgement:
+    evaluator = row["panel"] or row["evaluator"]
     return Judgement(
         run_id=run_id,
         case_id=row["case_id"],
         trial=row["trial"],
-        evaluator=row["panel"] or row["evaluator"],
+        evaluator=evaluator,
+        asked=_asked(case, evaluator),
         panel=row["judge_fingerprint"] in panels,
         fingerprint=row["judge_fingerprint"] or "",
         judge_model=row["judge_model"] or "",

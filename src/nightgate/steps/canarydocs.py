@@ -26,13 +26,13 @@ from nightgate.canaries import (
     p_value,
 )
 from nightgate.canaries.drift import BASE_RATE
-from nightgate.errors import MissingError
 from nightgate.plans import Plan, PlannedEvaluator
 from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.scores import Status
 from nightgate.stats.paired import holm
 from nightgate.steps.collecting import collect
+from nightgate.steps.nightdocs import keep_canary
 from nightgate.steps.reading import manifest_of, rows_of
 from nightgate.steps.rowing import labels_of
 
@@ -45,19 +45,10 @@ Cell = tuple[str, int, str]
 """Case, planned number, planned evaluator."""
 
 
-def canary_of(store: Store, run_id: str) -> dict[str, Any] | None:
-    """What a night's canaries came to; None where they were not asked for."""
-    try:
-        found: dict[str, Any] = json.loads(store.read(keys.canary_report_key(run_id)))
-    except MissingError:
-        return None
-    return found
-
-
 def keep(store: Store, document: Mapping[str, Any]) -> None:
-    """Store the document under the night that it is about."""
+    """Store the document under the night that it is about; one of a newer nightgate is left (an error)."""
     data = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
-    store.replace(keys.canary_report_key(document["run_id"]), data)
+    keep_canary(store, document["run_id"], data)
 
 
 def statuses(store: Store, plan: Plan) -> dict[Cell, Status]:

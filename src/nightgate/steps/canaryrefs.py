@@ -8,16 +8,27 @@ always be held against the reference that it was made with. Knows no adapter and
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from nightgate.canaries import Flips, Frozen, Judge, Looks, Reference
+from nightgate.canaries.references import SCHEMA
 from nightgate.cases import Suite, case_hash
-from nightgate.errors import ConflictError, InputError
+from nightgate.errors import ConflictError, DamagedError, InputError, MissingError
 from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.rows import keys
+from nightgate.rows.jsondocs import (
+    COUNT,
+    FLAG,
+    INTEGER,
+    TEXT,
+    DocumentKind,
+    NewerDocumentError,
+    OrNull,
+)
 from nightgate.rows.manifests import Manifest
 from nightgate.scores import Status
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
@@ -26,6 +37,32 @@ from nightgate.trials import Ending
 MOST_TRIALS = 5
 """Trials of one case that are frozen: more would cost every night and tell little more."""
 _TRIES = 10
+_NUMBER = re.compile(r"/([0-9]{6,})\.json$")
+_KIND = DocumentKind(
+    name="canary reference",
+    schema=SCHEMA,
+    shape={
+        "suite": TEXT,
+        "number": COUNT,
+        "frozen_at": TEXT,
+        "run_id": TEXT,
+        "why": [TEXT],
+        "trials": [{"run_id": TEXT, "case": TEXT, "trial": COUNT, "case_hash": TEXT}],
+        "judges": [
+            {
+                "evaluator": TEXT,
+                "version": INTEGER,
+                "judge_fingerprint": OrNull(TEXT),
+                "verdicts": [{"case": TEXT, "trial": COUNT, "passed": FLAG}],
+                "nights": [{"run_id": TEXT, "judged": COUNT, "to_pass": COUNT, "to_fail": COUNT}],
+            }
+        ],
+    },
+    way_out=(
+        "remove it: the number before it holds again, without what was learnt since; or freeze another run's "
+        "trials with `nightgate canary RUN --freeze`"
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +92,32 @@ def night_of(store: Store, run_id: str) -> Night:
 
 
 def reference_of(store: Store, suite: str, number: int | None = None) -> Reference | None:
-    """A reference of a suite by its number, or the one that holds; None when nothing is frozen."""
-    if number is None:
-        found = store.find(keys.canary_prefix(suite))
-        if not found:
-            return None
-        key = found[-1]
-    else:
-        key = keys.canary_key(suite, number)
-    return Reference.from_dict(json.loads(store.read(key)))
+    """A reference of a suite by its number, or the one that holds; None when nothing is frozen.
+
+    Raises:
+        MissingError: If there is none of that number.
+        NewerDocumentError: If a newer nightgate wrote it.
+        DamagedError: If the document is none, or another one's.
+    """
+    holds = number if number is not None else _newest(store, suite)
+    if not holds:
+        return None
+    key = keys.canary_key(suite, holds)
+    try:
+        data = store.read(key)
+    except MissingError as error:
+        msg = f"{key} is gone, and canaries were planned with it: restore it, or judge those of a later run"
+        raise MissingError(msg) from error
+    found = _KIND.read(data, key)
+    if (found["suite"], found["number"]) != (suite, holds):
+        raise _KIND.damaged(key, f"it is number {found['number']} of suite {found['suite']!r}")
+    return Reference.from_dict(found)
+
+
+def _newest(store: Store, suite: str) -> int:
+    """The highest number; 0 when nothing is frozen. What else lies in the folder is nobody's reference."""
+    found = (_NUMBER.search(key) for key in store.find(keys.canary_prefix(suite)))
+    return max((int(match[1]) for match in found if match is not None), default=0)
 
 
 def freeze_missing(store: Store, suite: Suite, night: Night, now: datetime) -> Reference | None:
@@ -89,8 +143,11 @@ def freeze_missing(store: Store, suite: Suite, night: Night, now: datetime) -> R
 def freeze_anew(store: Store, suite: Suite, night: Night, now: datetime) -> Reference:
     """Drop what was frozen and take the night's trials and verdicts instead.
 
+    A last reference that is damaged is passed over; one of a newer nightgate is not.
+
     Raises:
         InputError: If the night has no canary trial with a judge's verdict.
+        NewerDocumentError: If a newer nightgate wrote the last reference.
     """
 
     def anew(last: Reference) -> Reference:
@@ -103,7 +160,7 @@ def freeze_anew(store: Store, suite: Suite, night: Night, now: datetime) -> Refe
             raise InputError(msg)
         return replace(fresh, why=("frozen anew by hand", *fresh.why))
 
-    made = _changed(store, suite.suite, night.plan.run_id, now, anew)
+    made = _changed(store, suite.suite, night.plan.run_id, now, anew, last_of=_last_or_none)
     assert made is not None
     return made
 
@@ -138,14 +195,29 @@ def learn(
     return _changed(store, used.suite, run_id, now, grown)
 
 
+def _last_or_none(store: Store, suite: str) -> Reference | None:
+    try:
+        return reference_of(store, suite)
+    except NewerDocumentError:
+        raise
+    except DamagedError:
+        return None
+
+
 def _changed(
-    store: Store, suite: str, run_id: str, now: datetime, change: Callable[[Reference], Reference]
+    store: Store,
+    suite: str,
+    run_id: str,
+    now: datetime,
+    change: Callable[[Reference], Reference],
+    *,
+    last_of: Callable[[Store, str], Reference | None] = reference_of,
 ) -> Reference | None:
     """Put the next reference unless nothing changes; begin again where another one was first."""
     for _ in range(_TRIES):
-        last = reference_of(store, suite)
+        newest, last = _newest(store, suite), last_of(store, suite)
         stamp = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        base = last or Reference(suite=suite, number=0, frozen_at=stamp, run_id=run_id, why=())
+        base = last or Reference(suite=suite, number=newest, frozen_at=stamp, run_id=run_id, why=())
         found = change(base)
         if (found.trials, found.looks, found.nights) == (base.trials, base.looks, base.nights):
             return last

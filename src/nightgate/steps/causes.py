@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nightgate.cases.quarantines import fault
 from nightgate.errors import ExitCode, MissingError
 from nightgate.messages import Cause, Kind
 from nightgate.messages.causes import LINE_KINDS, SERIES_KINDS
 from nightgate.plans import Plan
 from nightgate.ports import Store
-from nightgate.reports.figures import percent
+from nightgate.reports.figures import broken_figures
 from nightgate.rows.keys import run_key, summary_key
 from nightgate.steps.nights import series_of
 from nightgate.steps.reading import load_plan
@@ -45,6 +46,8 @@ class Night:
     canary: Mapping[str, Any] | None = None
     causes: tuple[Cause, ...] = field(default=())
     """What there is to tell tonight, roots only."""
+    excused: tuple[Cause, ...] = field(default=())
+    """A gate that fails by cases alone that were known before."""
 
     @property
     def complete(self) -> bool:
@@ -64,6 +67,20 @@ class Night:
         if kind in SERIES_KINDS:
             return SWEEP_LINE if self.plan.is_sweep else series_of(self.plan.model)
         return self.line if kind in LINE_KINDS else ""
+
+    def unexplained(self, fresh: Sequence[Cause]) -> list[Cause]:
+        """Of ``excused``: what is no excuse, because nobody was told of the break before.
+
+        Args:
+            fresh: Causes that are told tonight for the first time.
+        """
+        untold = {cause.subject for cause in fresh if cause.kind is Kind.NEWLY_BROKEN}
+        verdicts = evaluators_of(self.summary)
+        return [
+            cause
+            for cause in self.excused
+            if any((case, cause.subject[0]) in untold for case in verdicts[cause.subject[0]]["failed_cases"])
+        ]
 
     @property
     def outcome(self) -> str:
@@ -93,13 +110,8 @@ def read_night(store: Store, run_id: str) -> Night:
         flakiness=_document(store, run_key(run_id, "flakiness.json")),
         canary=_document(store, run_key(run_id, "canary.json")),
     )
-    return Night(
-        plan=plan,
-        summary=night.summary,
-        flakiness=night.flakiness,
-        canary=night.canary,
-        causes=tuple(_causes(night)),
-    )
+    excused = night.complete and not night.interrupted and (night.flakiness or {}).get("gate_explained")
+    return replace(night, causes=tuple(_causes(night)), excused=tuple(_named_gates(night)) if excused else ())
 
 
 def causes_of(store: Store, run_id: str) -> list[Cause]:
@@ -175,15 +187,20 @@ def _regressions(night: Night) -> Iterator[Cause]:
     yield from _broken(summary, told, night.line_of(Kind.NEWLY_BROKEN))
     if told is not None and told.get("gate_explained"):
         return
-    texts, named = _findings(summary), False
-    for name, entry in evaluators_of(summary).items():
+    named = list(_named_gates(night))
+    yield from named
+    if summary["verdict"] == "fail" and not named:
+        text = _findings(summary).get(None, "the gate failed")
+        yield Cause(kind=Kind.GATE_FAILED, subject=(GATE,), text=text, line=night.line)
+
+
+def _named_gates(night: Night) -> Iterator[Cause]:
+    """Evaluators that failed the gate."""
+    texts = _findings(night.summary or {})
+    for name, entry in evaluators_of(night.summary).items():
         if entry["verdict"] == "fail":
-            named = True
             text = texts.get(name, f"{name}: failed")
             yield Cause(kind=Kind.GATE_FAILED, subject=(name,), text=text, line=night.line)
-    if summary["verdict"] == "fail" and not named:
-        text = texts.get(None, "the gate failed")
-        yield Cause(kind=Kind.GATE_FAILED, subject=(GATE,), text=text, line=night.line)
 
 
 def _broken(summary: Mapping[str, Any], told: Mapping[str, Any] | None, line: str) -> Iterator[Cause]:
@@ -195,10 +212,7 @@ def _broken(summary: Mapping[str, Any], told: Mapping[str, Any] | None, line: st
     by_history = () if told is None else (*told["newly_broken"], *told["still_broken"])
     for row in by_history if told is not None else changes(summary, "newly_broken"):
         if told is not None:
-            base = row.get("base_rate")
-            before = f", {percent(1 - base)} before" if base is not None else ""
-            figures = f"passed {row['judged'] - row['failed']} of {row['judged']}{before}"
-            since = row.get("since_date")
+            figures, since = broken_figures(row), row.get("since_date")
         else:
             figures, since = (
                 " to ".join(f"{passed}/{judged}" for passed, judged in (row["before"], row["now"])),
@@ -229,14 +243,22 @@ def _judges(canary: Mapping[str, Any] | None) -> Iterator[Cause]:
 
 def _quarantines(told: Mapping[str, Any] | None) -> Iterator[Cause]:
     for row in told.get("quarantined", ()) if told is not None else ():
-        ended = bool(row["expired"])
-        if not ended and row["days_left"] > EXPIRING_DAYS:
+        left = row["days_left"]
+        state: tuple[str, ...] = ()
+        whose = f"{row['owner']} repairs, extends or drops it"
+        if left < 0:
+            state, text = ("ended",), f"ended on {row['until']}: {whose}"
+        elif row["expired"]:
+            why = row.get("fault") or fault(left)
+            state, text = ("void",), f"does not hold, the case gates: {why}; {row['owner']} mends or drops it"
+        elif left > EXPIRING_DAYS:
             continue
-        when = f"ended on {row['until']}" if ended else f"ends on {row['until']}"
+        else:
+            text = f"ends on {row['until']}: {whose}"
         yield Cause(
             kind=Kind.QUARANTINE_EXPIRING,
-            subject=(str(row["case"]), str(row["until"]), *(("ended",) if ended else ())),
-            text=f"quarantine of {row['case']} {when}: {row['owner']} repairs, extends or drops it",
+            subject=(str(row["case"]), str(row["until"]), *state),
+            text=f"quarantine of {row['case']} {text}",
         )
 
 
@@ -259,7 +281,7 @@ def evaluators_of(summary: Mapping[str, Any] | None) -> dict[str, Mapping[str, A
 def _findings(summary: Mapping[str, Any]) -> dict[str | None, str]:
     """The first finding of each evaluator, and of the run (None)."""
     found: dict[str | None, str] = {}
-    for finding in summary["findings"]:
+    for finding in summary.get("findings", ()):
         found.setdefault(finding["evaluator"], str(finding["text"]))
     return found
 

@@ -12,7 +12,14 @@ from enum import StrEnum
 from typing import Any
 
 from nightgate.plans import Plan, PlannedCase, PlannedEvaluator, digest
-from nightgate.steps.reusing import has_verdict, measured, same_finding, same_trial
+from nightgate.steps.reusing import (
+    has_verdict,
+    measured,
+    same_config,
+    same_finding,
+    same_question,
+    same_trial,
+)
 
 SIMULATED_USER = "simulated user"
 """Among the sources of a conversation's fingerprint: the model that plays the user."""
@@ -40,6 +47,9 @@ class Kind(StrEnum):
     EVALUATOR_NEW = "evaluator_new"
     EVALUATOR_VERSION = "evaluator_version"
     JUDGE_CHANGED = "judge_changed"
+    EVALUATOR_EDITED = "evaluator_edited"
+    QUESTION_EDITED = "question_edited"
+    """What the agent is asked and the case hash are as they were; what this evaluator reads is not."""
     NO_VERDICT = "no_verdict"
 
 
@@ -103,26 +113,42 @@ class Changes:
             return tuple(changed)
         return (_MORE if number >= old.trials else _UNPLAYED,)
 
-    def of_finding(self, evaluator: PlannedEvaluator, row: Row | None) -> Why | None:
+    def of_finding(self, case: PlannedCase, evaluator: PlannedEvaluator, row: Row | None) -> Why | None:
         """Why a stored trial has to be judged again; None if the stored finding stands.
 
         Args:
+            case: As planned now.
             evaluator: As planned now.
             row: The stored run's row of that cell; None: it has none.
         """
         if row is None:
             return Why(Kind.EVALUATOR_NEW, f"evaluator new: {evaluator.name}")
+        old = self._evaluators.get(evaluator.name)
         if same_finding(row, evaluator):
+            edited = self._edited(case, evaluator, old)
             no_verdict = Why(Kind.NO_VERDICT, f"ended without a verdict: {evaluator.name}")
-            return None if has_verdict(row) else no_verdict
+            return edited if edited is not None or has_verdict(row) else no_verdict
         version = row["evaluator_version"]
         if version != evaluator.version:
             change = f"{evaluator.name} {version} -> {evaluator.version}"
             return Why(Kind.EVALUATOR_VERSION, f"evaluator version changed: {change}")
-        old = self._evaluators.get(evaluator.name)
         models = (old and old.judge_model, evaluator.judge_model)
         change = f"{models[0]} -> {models[1]}" if models[0] != models[1] else "its prompt, params or script"
         return Why(Kind.JUDGE_CHANGED, f"judge changed: {evaluator.name} ({change})")
+
+    def _edited(
+        self, case: PlannedCase, evaluator: PlannedEvaluator, old: PlannedEvaluator | None
+    ) -> Why | None:
+        """Why a finding by the same version and judge does not stand."""
+        name = evaluator.name
+        if old is not None and not same_config(evaluator, old):
+            unknown = old.config is None and (old.threshold is None) == (evaluator.threshold is None)
+            what = "that run does not show its params" if unknown else "its class, params or threshold"
+            return Why(Kind.EVALUATOR_EDITED, f"evaluator edited: {name} ({what})")
+        then = self._cases.get(case.case_id)
+        if then is not None and not same_question(case, then, evaluator.evaluator):
+            return Why(Kind.QUESTION_EDITED, f"expected output edited: {name}")
+        return None
 
     def _agent(self, old: str, case: PlannedCase) -> tuple[Why, ...]:
         key = old, case.agent_fingerprint, case.case_id in self._talks

@@ -8,6 +8,7 @@ the same shard costs calls, never a verdict, because of several records of a tri
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections import Counter
@@ -82,8 +83,10 @@ class Taken:
     """A shard that is this worker's from here on."""
 
     shard: int
-    before: bool
-    """Whether somebody had it before: what was staged since then has to be read again."""
+    before: str | None
+    """Who had it before: what was staged since then has to be read again. None: nobody."""
+    silent: bool = False
+    """Whether that one died with it, as far as anybody can tell."""
 
 
 class Claims:
@@ -95,6 +98,7 @@ class Claims:
         shards: How many it was cut into.
         owner: This worker's name, unique within the run.
         patience_s: Seconds after which a claim that does not change is taken over.
+        committed: Whether the run is, and its claims are gone with it; asked where a shard has none.
         monotonic: Seconds of this machine.
         now: The hour, for people.
     """
@@ -107,11 +111,13 @@ class Claims:
         owner: str,
         *,
         patience_s: float = PATIENCE_S,
+        committed: Callable[[], bool] = lambda: False,
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store, self._run_id, self._shards, self._owner = store, run_id, shards, owner
         self._patience_s, self._monotonic, self._now = patience_s, monotonic, now
+        self._committed = committed
         self._held: dict[int, tuple[Claim, bytes]] = {}
         self._done: set[int] = set()
         self._seen: dict[int, tuple[bytes, float]] = {}
@@ -140,6 +146,10 @@ class Claims:
             except MissingError:
                 data = None
             known = None if data is None else Claim.from_json(data, key)
+            if known is None and self._committed():
+                # Swept up, not free: whoever took it now would play what is paid for and counted.
+                self._done.update(range(self._shards))
+                return None
             if known is not None and known.stage is Stage.DONE:
                 self._done.add(shard)
             elif known is None or known.stage is Stage.FREE or self._silent(shard, data):
@@ -147,7 +157,7 @@ class Claims:
                 takeovers = (known.takeovers if known is not None else 0) + silent
                 claim = self._claim(shard, beat=0, takeovers=takeovers)
                 if self._swap(claim, data):
-                    return Taken(shard=shard, before=known is not None)
+                    return Taken(shard=shard, before=known.owner if known else None, silent=silent)
         return None
 
     def renew(self) -> list[int]:
@@ -312,7 +322,8 @@ def reopen(store: Store, run_id: str, shards: Collection[int]) -> None:
             continue
         claim = Claim.from_json(data, key)
         if claim.stage is Stage.DONE:
-            store.swap(key, replace(claim, stage=Stage.FREE, beat=claim.beat + 1).to_json(), data)
+            with contextlib.suppress(ConflictError):  # another parent of the same run was faster
+                store.swap(key, replace(claim, stage=Stage.FREE, beat=claim.beat + 1).to_json(), data)
 
 
 def sweep_up(store: Store, run_id: str) -> None:

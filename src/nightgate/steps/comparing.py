@@ -12,7 +12,7 @@ from typing import Any
 from nightgate.comparisons import NO_BASE, Comparison, Outcome, Side, Word, compare, factors
 from nightgate.errors import DamagedError, ExitCode, InputError, MissingError
 from nightgate.ports import Store
-from nightgate.steps.bases import Base, load_baseline
+from nightgate.steps.bases import Base, OpenRunError, load_baseline
 from nightgate.summaries import Tallies
 
 
@@ -31,6 +31,12 @@ def outcome_of(store: Store, tallies: Tallies) -> Outcome:
     now = Side.of_tallies(tallies)
     try:
         base = Base.load(store, plan.baseline, plan.rejudged).judged_as(now)
+    except OpenRunError:
+        # It was committed when it was chosen.
+        lost = (
+            f"baseline {plan.baseline} is lost, its manifest is gone: restore it, or `nightgate promote RUN`"
+        )
+        return Outcome(base=plan.baseline, trouble=f"{lost} of a run that passes makes a new one")
     except (MissingError, DamagedError, InputError) as error:
         return Outcome(base=plan.baseline, trouble=f"baseline {plan.baseline} cannot be read: {error}")
     (found,) = compare([(base, now)])

@@ -10,7 +10,7 @@ from typing import Any
 
 from nightgate import summaries
 from nightgate.comparisons import NO_BASE, Outcome
-from nightgate.errors import ExitCode
+from nightgate.errors import STOPPED_EXIT
 from nightgate.gates import Decision, EvaluatorDecision
 from nightgate.plans import Plan
 from nightgate.steps.accounts import Account
@@ -20,7 +20,6 @@ from nightgate.trials import Ending
 
 _NAMED = 5
 """Cases named beside a hole; the rows have them all."""
-_STOPPED = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
 
 
 def document(
@@ -54,7 +53,7 @@ def document(
         "suite": plan.suite,
         "complete": complete,
         "verdict": decision.verdict.value,
-        "exit_code": int(_STOPPED.get(open_run_stopped or "", decision.exit_code)),
+        "exit_code": int(STOPPED_EXIT.get(open_run_stopped or "", decision.exit_code)),
         "stopped": open_run_stopped,
         "started_at": plan.started_at,
         "wall_s": round(wall_s, 3) if wall_s is not None else None,
@@ -101,6 +100,7 @@ def _asked_for(plan: Plan, account: Account) -> dict[str, Any]:
     """What the run was asked for, as its plan has it."""
     return {
         "trigger": plan.trigger,
+        "reason": plan.reason,
         "model": plan.model,
         "judge": plan.judge,
         "user": plan.user,

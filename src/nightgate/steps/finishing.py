@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -53,6 +53,8 @@ class Finished:
     summary: Summary
     decision: Decision
     tallies: Tallies
+    cases: Mapping[str, frozenset[str]]
+    """Ids of the cases behind the summary's ``judged`` and ``judged_anew``."""
 
 
 def finish_run(
@@ -110,7 +112,7 @@ def _stated(
     write = sweep_document if plan.is_sweep else partial(document, outcome=outcome)
     summary = write(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
     write_summary(store, plan.run_id, summary)
-    return Finished(summary=summary, decision=decision, tallies=tallies)
+    return Finished(summary=summary, decision=decision, tallies=tallies, cases=account.cases_judged())
 
 
 def write_summary(store: Store, run_id: str, summary: Summary) -> None:
@@ -156,6 +158,7 @@ def _account(store: Store, plan: Plan, manifest: Manifest) -> Account:
             trial=row["trial"],
             reason=row["reason"] or "",
             details=json_value(row["details"]) if row["details"] else {},
+            known=row["reused_from"] is not None,
         )
     for row in rows_of(store, manifest, keys.CALLS):
         account.add_call(call_from_row(row))
@@ -173,6 +176,7 @@ _CELL_COLUMNS = (
     "details",
     "judge_fingerprint",
     "repeat",
+    "reused_from",
 )
 
 
@@ -237,6 +241,7 @@ class _Writer:
                 trial=cell.trial,
                 reason=score.reason,
                 details=score.details,
+                known=cell.reused_from is not None,
             )
             if self.committing:
                 facts = replace(self.facts, agent_fingerprint=case.agent_fingerprint)

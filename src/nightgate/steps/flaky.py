@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from nightgate.errors import ConflictError, MissingError, StoreError
+from nightgate.errors import ConflictError, DamagedError, MissingError, StoreError
 from nightgate.flakiness import Again, Book, Findings, Night, Pair, Tonight, close_night, open_night
 from nightgate.ports import Store
 from nightgate.rows import keys
+from nightgate.rows.jsondocs import NewerDocumentError
 from nightgate.rows.keys import RunAddress
 from nightgate.rows.manifests import Manifest
-from nightgate.steps import nights
-from nightgate.steps.flakybook import SCHEMA, book_json, book_of, findings_json
+from nightgate.steps import nightdocs, nights
+from nightgate.steps.flakybook import SCHEMA, books_json, books_of, findings_json
 from nightgate.steps.flakyplan import explained, quarantined, rerun_id
 from nightgate.steps.histories import compact_months
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
+from nightgate.trials import Ending
 
 _UNSETTLED_NIGHTS = 30
 _UNSETTLED_RUNS = 100
 """Committed runs of any kind that are looked at for them."""
+BUDGET = "budget"
+"""Why reruns were stopped; stopped by hand they are open, and no night is decided with them."""
 _SWAPS = 5
 """Tries of writing a suite's book beside others who do the same."""
 
@@ -48,6 +53,8 @@ class _Closed:
     after: Book
     findings: Findings
     again: Mapping[Pair, Again]
+    unpaid: frozenset[Pair]
+    """Those of which the budget stopped reruns before they were played."""
     rerun: Manifest | None
 
 
@@ -56,12 +63,14 @@ def open_tonight(store: Store, run_id: str) -> Opened | None:
 
     Raises:
         MissingError: If there is no such run.
+        NewerDocumentError: If a newer nightgate wrote the suite's book.
+        DamagedError: If the night was told and the document of it is none.
     """
     manifest = _night(store, run_id)
     if manifest is None or told(store, run_id) is not None:
         return None
     series = nights.series_of(manifest.facts.get("model"))
-    book = _book(_stored(store, manifest.suite)[0], series)
+    book = _usable(store, manifest.suite)[0].get(series, Book())
     missing = _missing(store, manifest, book, series)
     if missing is None:
         book, missing = Book(), _missing(store, manifest, Book(), series) or []
@@ -71,10 +80,15 @@ def open_tonight(store: Store, run_id: str) -> Opened | None:
     return Opened(book=book, tonight=open_night(book, nights.night_of(store, manifest)), series=series)
 
 
-def settle(store: Store, run_id: str) -> dict[str, Any]:
+def settle(store: Store, run_id: str, *, stopped: str | None = None) -> dict[str, Any]:
     """Decide a night with the reruns that are stored, write its states and tell what changed.
 
     Nights that were never settled are folded in first, in the order of their scheduled starts.
+
+    Args:
+        store: Where the night lies.
+        run_id: The night.
+        stopped: Why its suspects were not rerun, where no stored row says so.
 
     Returns:
         The document ``runs/<run_id>/flakiness.json``; one with ``night: false`` and why, which is not
@@ -82,6 +96,7 @@ def settle(store: Store, run_id: str) -> dict[str, Any]:
 
     Raises:
         MissingError: If there is no such run.
+        NewerDocumentError: If a newer nightgate wrote the suite's book; nothing was written.
         StoreError: If the store refused; the same call goes on later.
     """
     known = told(store, run_id)
@@ -92,7 +107,7 @@ def settle(store: Store, run_id: str) -> dict[str, Any]:
         return _no_night(store, run_id)
     for last in (*[False] * (_SWAPS - 1), True):
         try:
-            return _settled(store, manifest)
+            return _settled(store, manifest, stopped)
         except ConflictError:
             if last:
                 raise
@@ -100,35 +115,34 @@ def settle(store: Store, run_id: str) -> dict[str, Any]:
 
 
 def told(store: Store, run_id: str) -> dict[str, Any] | None:
-    """What a run came to, if it was settled."""
-    try:
-        document: dict[str, Any] = json.loads(store.read(keys.flakiness_report_key(run_id)))
-    except MissingError:
-        return None
-    return document
+    """What a run came to, if it was settled.
 
-
-def books(store: Store, suite: str) -> dict[str, Any] | None:
-    """The stored document ``flakiness/<suite>.json``; None where no night was settled."""
-    return _stored(store, suite)[0] or None
-
-
-def fresh_book(store: Store, suite: str) -> tuple[str, Book] | None:
-    """The newest series of a suite and its book, later nights folded in; nothing is written.
-
-    Where no night was ever settled the newest 30 are folded: labels need no more, and a state that is older
-    is dated from the first of them.
-
-    None where the suite has no night.
+    Raises:
+        DamagedError: If its document is none.
     """
-    stored = _stored(store, suite)[0]
-    known = {name: _book(stored, name) for name in stored.get("series", {})}
-    first = min((book.through_at[:10] for book in known.values()), default="")
+    return nightdocs.flakiness_of(store, run_id)
+
+
+def fresh_book(store: Store, suite: str, asked: str | None = None) -> tuple[str, Book] | None:
+    """A series of a suite (the newest, unless one is asked for) and its book, later nights folded in.
+
+    Nothing is written. Where no night was ever settled the newest 30 are folded: labels need no more, and a
+    state that is older is dated from the first of them.
+
+    None where the suite, or the series, has no night.
+
+    Raises:
+        DamagedError: If the suite's book is none, or a newer nightgate's.
+    """
+    raw = _raw(store, suite)
+    known = {} if raw is None else books_of(raw, suite)
+    first = min((b.through_at[:10] for name, b in known.items() if asked in (None, name)), default="")
     listed = nights.addresses(store, suite)
     wanted = [each for each in listed if each.date.isoformat() >= first]
-    if not known:
+    if not first:
         wanted = wanted[-_UNSETTLED_RUNS:]
     whole = [found for found in nights.manifests(store, wanted) if nights.is_night(found)]
+    whole = [found for found in whole if asked in (None, nights.series_of(found.facts.get("model")))]
     if not whole:
         return None
     series = nights.series_of(whole[-1].facts.get("model"))
@@ -141,10 +155,10 @@ def fresh_book(store: Store, suite: str) -> tuple[str, Book] | None:
     return series, book
 
 
-def _settled(store: Store, manifest: Manifest) -> dict[str, Any]:
+def _settled(store: Store, manifest: Manifest, stopped: str | None) -> dict[str, Any]:
     suite, series = manifest.suite, nights.series_of(manifest.facts.get("model"))
-    stored, raw = _stored(store, suite)
-    book = _book(stored, series)
+    known, raw = _usable(store, suite)
+    book = known.get(series, Book())
     missing = _missing(store, manifest, book, series)
     if missing is None or manifest.run_id in book.recent:
         # It started before nights that are in, or was in and is told nowhere: only from the start are all
@@ -158,8 +172,8 @@ def _settled(store: Store, manifest: Manifest) -> dict[str, Any]:
         book = step.after
         closed = step if each.run_id == manifest.run_id else closed
     assert closed is not None
-    document = _document(store, manifest, closed)
-    text = {"schema": SCHEMA, "suite": suite, "series": {**stored.get("series", {}), series: book_json(book)}}
+    document = _document(store, manifest, closed, stopped)
+    text = books_json(suite, {**known, series: book})
     # The night first: the next one catches up a book that lacks it; a night that is in is told by none.
     try:
         store.create(keys.flakiness_report_key(manifest.run_id), _bytes(document))
@@ -171,13 +185,22 @@ def _settled(store: Store, manifest: Manifest) -> dict[str, Any]:
     return document
 
 
-def _document(store: Store, manifest: Manifest, closed: _Closed) -> dict[str, Any]:
-    """The night's findings, with what its plan and its reruns add."""
+def _document(store: Store, manifest: Manifest, closed: _Closed, stopped: str | None) -> dict[str, Any]:
+    """The night's findings, with what its plan and its reruns add.
+
+    ``reruns_stopped`` says why not all reruns could be played (``budget``, or a text), of the night and of
+    each suspect that is one still; null where they were, or where none would have told more.
+    """
     document = findings_json(closed.night, manifest.suite, closed.before, closed.after, closed.findings)
     known = {(case, evaluator) for case, evaluator in document.pop("known")}
     plan = load_plan(store, manifest.run_id)
+    document["suite_path"] = plan.suite_path
     document["rerun_run"] = closed.rerun.run_id if closed.rerun is not None else None
     document["rerun_trials"] = _played(closed.again)
+    document["reruns_stopped"] = BUDGET if closed.unpaid else stopped
+    for entry in document["suspects"]:
+        unpaid = (entry["case"], entry["evaluator"]) in closed.unpaid
+        entry["reruns_stopped"] = BUDGET if unpaid else stopped
     document["quarantined"] = quarantined(plan)
     document["gate_explained"] = explained(store, plan, known)
     return document
@@ -198,21 +221,24 @@ def _fold(
     night = night if night is not None else nights.night_of(store, manifest)
     name = rerun_id(manifest.run_id)
     rerun = next((nights.manifest_at(store, each) for each in listed if each.run_id == name), None)
-    again = {} if rerun is None else _again(store, rerun, night)
+    again, unpaid = ({}, frozenset()) if rerun is None else _again(store, rerun, night)
     after, findings = close_night(book, open_night(book, night), again)
-    return _Closed(night=night, before=book, after=after, findings=findings, again=again, rerun=rerun)
+    return _Closed(
+        night=night, before=book, after=after, findings=findings, again=again, unpaid=unpaid, rerun=rerun
+    )
 
 
 _RERUN_COLUMNS = (
-    "case_id", "case_hash", "evaluator", "evaluator_version", "judge_fingerprint", "planned", "curtailed",
+    "case_id", "case_hash", "evaluator", "evaluator_version", "judge_fingerprint", "skipped", "curtailed",
     "passed", "failed", "not_applicable_required",
 )  # fmt: skip
 
 
-def _again(store: Store, rerun: Manifest, night: Night) -> dict[Pair, Again]:
-    """What the reruns found of pairs that were the same thing."""
+def _again(store: Store, rerun: Manifest, night: Night) -> tuple[dict[Pair, Again], frozenset[Pair]]:
+    """What the reruns found of pairs that were the same thing, and those that the budget stopped."""
     found: dict[Pair, Again] = {}
-    costs = _costs(store, rerun)
+    unpaid: set[Pair] = set()
+    costs, played = _costs(store, rerun), _played_by_case(store, rerun)
     for row in rows_of(store, rerun, keys.SUMMARIES, _RERUN_COLUMNS):
         pair = (row["case_id"], row["evaluator"])
         asked = night.found.get(pair)
@@ -223,12 +249,19 @@ def _again(store: Store, rerun: Manifest, night: Night) -> dict[Pair, Again]:
             asked.identity.judge_fingerprint,
         ):
             failed = row["failed"] + (row["not_applicable_required"] or 0)
-            played = row["planned"] - row["curtailed"]
+            if row["skipped"] > row["curtailed"]:
+                unpaid.add(pair)
             shared = costs.pop((row["case_id"], None), 0)
             own = costs.pop(pair, 0)
             cost = None if shared is None or own is None else shared + own
-            found[pair] = Again(row["passed"], failed, played, cost)
-    return found
+            found[pair] = Again(row["passed"], failed, played[row["case_id"]], cost)
+    return found, frozenset(unpaid)
+
+
+def _played_by_case(store: Store, rerun: Manifest) -> Counter[str]:
+    """Trials that were played, whatever came of them: those left out or unpaid for are rows, too."""
+    endings = rows_of(store, rerun, keys.TRIALS, ("case_id", "ending"))
+    return Counter(row["case_id"] for row in endings if row["ending"] != Ending.NOT_RUN)
 
 
 def _costs(store: Store, rerun: Manifest) -> dict[tuple[str, str | None], int | None]:
@@ -291,26 +324,26 @@ def _no_night(store: Store, run_id: str) -> dict[str, Any]:
     return {"schema": SCHEMA, "run_id": run_id, "suite": plan.suite, "night": False, "reason": why}
 
 
-def _stored(store: Store, suite: str) -> tuple[dict[str, Any], bytes | None]:
-    """The suite's document and its bytes; empty where there is none, or none that can be used."""
+def _raw(store: Store, suite: str) -> bytes | None:
+    """The document of a suite's books; None where no night was settled."""
     try:
-        raw = store.read(keys.flakiness_key(suite))
+        return store.read(keys.flakiness_key(suite))
     except MissingError:
-        return {}, None
-    try:
-        data = json.loads(raw)
-        usable = isinstance(data, dict) and data.get("schema") == SCHEMA
-    except ValueError:
-        usable = False
-    return (data if usable else {}), raw
+        return None
 
 
-def _book(document: Mapping[str, Any], series: str) -> Book:
-    """The book of a series. One that cannot be read is made again from the rows: it is derived."""
+def _usable(store: Store, suite: str) -> tuple[dict[str, Book], bytes | None]:
+    """A suite's books by series, and the bytes they were read from.
+
+    A document that is none counts for no book: it is derived, so a night makes it again from the rows.
+    """
+    raw = _raw(store, suite)
     try:
-        return book_of(document["series"][series])
-    except (KeyError, TypeError, ValueError, IndexError):
-        return Book()
+        return {} if raw is None else books_of(raw, suite), raw
+    except NewerDocumentError:
+        raise
+    except DamagedError:
+        return {}, raw
 
 
 def _bytes(document: Mapping[str, Any]) -> bytes:

@@ -10,20 +10,21 @@ from typing import Any
 from nightgate import stats
 from nightgate.flakiness import FLAKY, LABELS, Pair, State, Watched, baseline, label_of, trend
 from nightgate.ports import Store
+from nightgate.prices import NANO
 from nightgate.steps.flaky import fresh_book
 from nightgate.steps.flakybook import promotable
+from nightgate.steps.reading import load_plan
 
-_NANO = 1_000_000_000
 _ORDER = {State.BROKEN: 0, State.SUSPECT: 1, State.SOUND: 2}
 
 
-def board(store: Store, suite: str) -> dict[str, Any] | None:
-    """All pairs of the newest night, the worst first; None where the suite has no night.
+def board(store: Store, suite: str, series: str | None = None) -> dict[str, Any] | None:
+    """All pairs of the newest night, the worst first; None where the suite, or the series, has no night.
 
     ``rate`` is the pass rate since the last change with its Jeffreys interval (95%), reruns left out; null
     where nothing was judged. ``reruns`` is what reruns of the pair have cost so far: trials and dollars.
     """
-    found = fresh_book(store, suite)
+    found = fresh_book(store, suite, series)
     if found is None:
         return None
     series, book = found
@@ -41,6 +42,7 @@ def board(store: Store, suite: str) -> dict[str, Any] | None:
     return {
         "schema": 1,
         "suite": suite,
+        "suite_path": load_plan(store, newest).suite_path,
         "series": series,
         "through": {"run_id": book.through_run, "at": book.through_at},
         "event": None if book.event is None else {"since_date": book.event.since_date},
@@ -82,5 +84,5 @@ def _row(pair: Pair, watched: Watched) -> dict[str, Any]:
         "since_run": watched.since_run,
         "since_date": watched.since_date,
         "flips": watched.flips,
-        "reruns": {"trials": watched.reruns, "usd": None if cost is None else cost / _NANO},
+        "reruns": {"trials": watched.reruns, "usd": None if cost is None else cost / NANO},
     }

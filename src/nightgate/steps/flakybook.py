@@ -1,13 +1,14 @@
 """The detector's documents: ``flakiness/<suite>.json``, and a night's ``runs/<run_id>/flakiness.json``.
 
-Owns their shapes. The first is what the next night starts from and can be made again from stored rows;
-the second is written once and told to people.
+Owns what is written into both, and the reading of the first (of the second: ``nightdocs``). The first is what
+the next night starts from and can be made again from stored rows; the second is written once and told to
+people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from nightgate.flakiness import (
@@ -24,11 +25,108 @@ from nightgate.flakiness import (
     State,
     Watched,
     baseline,
+    label,
     label_of,
     trend,
 )
+from nightgate.rows.jsondocs import (
+    COUNT,
+    DAY,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    DocumentKind,
+    Each,
+    Fits,
+    OrNull,
+    Shape,
+    is_count,
+    one_of,
+)
+from nightgate.rows.keys import flakiness_key
 
 SCHEMA = 1
+
+
+def _is_night(value: Any) -> bool:
+    """Checked as one value: a book holds a hundred thousand."""
+    if not isinstance(value, list) or len(value) != _NIGHT_PARTS:
+        return False
+    return all(isinstance(part, str) for part in value[:2]) and all(map(is_count, value[2:]))
+
+
+_NIGHT_PARTS = 6
+_NIGHT = Fits("[run, day, passed, failed, passed again, failed again]", _is_night)
+_PAIR: dict[str, Shape] = {
+    "case": TEXT,
+    "evaluator": TEXT,
+    "case_hash": TEXT,
+    "evaluator_version": INTEGER,
+    "judge_fingerprint": OrNull(TEXT),
+    "stage": TEXT,
+    "state": one_of(State),
+    "since_run": TEXT,
+    "since_date": TEXT,
+    "carried": NUMBER,
+    "flips": COUNT,
+    "reruns": COUNT,
+    "rerun_nanousd": OrNull(COUNT),
+    "nights": [_NIGHT],
+    "before": [_NIGHT],
+}
+_EVENT: dict[str, Shape] = {
+    "since_run": TEXT,
+    "since_date": TEXT,
+    "suspects": COUNT,
+    "cases": COUNT,
+    "named": [TEXT],
+}
+_BOOK: dict[str, Shape] = {
+    "through": OrNull({"run_id": TEXT, "at": DAY}),
+    "recent": [TEXT],
+    "event": OrNull(_EVENT),
+    "pairs": [_PAIR],
+}
+_BOOKS = DocumentKind(
+    name="book of flaky cases",
+    schema=SCHEMA,
+    shape={"suite": TEXT, "series": Each(_BOOK)},
+    way_out=(
+        "the suite's next complete run makes it again from stored rows; until then, remove it and the newest "
+        "30 nights are shown"
+    ),
+)
+
+
+def books_of(data: bytes, suite: str) -> dict[str, Book]:
+    """The books of a suite by series.
+
+    Args:
+        data: The document ``flakiness/<suite>.json``.
+        suite: Whose.
+
+    Raises:
+        NewerDocumentError: If a newer nightgate wrote it.
+        DamagedError: If it is none, or another suite's.
+    """
+    key = flakiness_key(suite)
+    found = _BOOKS.read(data, key)
+    if found["suite"] != suite:
+        raise _BOOKS.damaged(key, f"it is of suite {found['suite']!r}")
+    for name, book in found["series"].items():
+        # A book whose nights are not told apart from new ones would count them twice.
+        if book["pairs"] and not (book["through"] and book["recent"]):
+            raise _BOOKS.damaged(key, f"series {name!r} has pairs and does not say through which night")
+    return {name: _book_of(book) for name, book in found["series"].items()}
+
+
+def books_json(suite: str, books: Mapping[str, Book]) -> dict[str, Any]:
+    """The document ``flakiness/<suite>.json``."""
+    return {
+        "schema": SCHEMA,
+        "suite": suite,
+        "series": {name: book_json(book) for name, book in books.items()},
+    }
 
 
 def book_json(book: Book) -> dict[str, Any]:
@@ -74,12 +172,7 @@ def _counts_json(night: Counts) -> list[Any]:
     ]  # fmt: skip
 
 
-def book_of(data: Mapping[str, Any]) -> Book:
-    """The book behind its JSON.
-
-    Raises:
-        KeyError: If it is none; also TypeError and ValueError.
-    """
+def _book_of(data: Mapping[str, Any]) -> Book:
     through = data["through"] or {"run_id": None, "at": ""}
     event = data["event"]
     return Book(
@@ -87,8 +180,13 @@ def book_of(data: Mapping[str, Any]) -> Book:
         through_at=through["at"],
         recent=list(data["recent"]),
         pairs={(row["case"], row["evaluator"]): _watched(row) for row in data["pairs"]},
-        event=None if event is None else Event(**{**event, "named": tuple(event["named"])}),
+        event=None if event is None else _event(event),
     )
+
+
+def _event(data: Mapping[str, Any]) -> Event:
+    known = {f.name: data[f.name] for f in fields(Event)}
+    return Event(**{**known, "named": tuple(known["named"])})
 
 
 def _watched(row: Mapping[str, Any]) -> Watched:
@@ -160,8 +258,13 @@ def _known(before: Watched, after: Watched | None) -> bool:
     """Whether a failure tonight was to be expected: broken already, or never steady."""
     if after is None or after.identity != before.identity:
         return False
-    fell = after.state is State.BROKEN and before.state is not State.BROKEN
-    return not fell and (before.state is State.BROKEN or label_of(before) == FLAKY)
+    if before.state is State.BROKEN:
+        return True
+    if after.state is State.SUSPECT:
+        # The newest nights may be the break itself, so they do not make it a case that was flaky before.
+        failed, judged = baseline(before)
+        return label(judged - failed, judged) == FLAKY
+    return after.state is not State.BROKEN and label_of(before) == FLAKY
 
 
 def _change_json(change: Change, *, now: Night | None) -> dict[str, Any]:

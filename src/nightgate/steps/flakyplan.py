@@ -12,6 +12,7 @@ from collections.abc import Collection
 from datetime import date
 from typing import Any
 
+from nightgate.cases.quarantines import fault
 from nightgate.errors import MissingError
 from nightgate.flakiness import Pair
 from nightgate.plans import Plan
@@ -35,7 +36,10 @@ def rerun_id(run_id: str) -> str:
 
 
 def quarantined(plan: Plan) -> list[dict[str, Any]]:
-    """Cases in quarantine on the night of the plan, those whose day has passed included."""
+    """Cases in quarantine on the night of the plan, those whose day has passed included.
+
+    ``expired`` says that it does not hold; ``fault`` why, where its day has not passed.
+    """
     day = date.fromisoformat(plan.date)
     return [
         {
@@ -43,8 +47,9 @@ def quarantined(plan: Plan) -> list[dict[str, Any]]:
             "owner": case.quarantine["owner"],
             "reason": case.quarantine["reason"],
             "until": case.quarantine["until"],
-            "days_left": (date.fromisoformat(case.quarantine["until"]) - day).days,
+            "days_left": (left := (date.fromisoformat(case.quarantine["until"]) - day).days),
             "expired": not case.quarantined,
+            "fault": fault(left) if left >= 0 and not case.quarantined else None,
         }
         for case in plan.cases
         if case.quarantine is not None

@@ -141,7 +141,7 @@ class _Comparison:
         if self._changes is None or self._before is None:
             return NOTHING_STORED
         row = self._before.findings.get((case.case_id, number, name))
-        return self._changes.of_finding(self._evaluators[name], row)
+        return self._changes.of_finding(case, self._evaluators[name], row)
 
     def _note(self, of: str, why: Why, case_id: str) -> None:
         group = self.groups.setdefault((of, why), Group(of, why))

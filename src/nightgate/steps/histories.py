@@ -49,6 +49,7 @@ def history(
     nights: int = NIGHTS,
     evaluator: str | None = None,
     case: str | None = None,
+    series: str | None = None,
     keep: bool = True,
 ) -> dict[str, Any]:
     """Trends over the newest nights of a suite.
@@ -59,6 +60,7 @@ def history(
         nights: How many, at most.
         evaluator: Only this one.
         case: Only cases whose id matches this glob.
+        series: ``scripted`` or ``live``; None takes that of the newest night.
         keep: Whether months that had to be compacted are kept for the next time.
 
     Returns:
@@ -68,7 +70,7 @@ def history(
     Raises:
         DamagedError: If a run is not what was committed.
     """
-    runs, table = _counts(store, suite, nights, keep=keep)
+    runs, table = _counts(store, suite, nights, series, keep=keep)
     from nightgate.rows import histories
 
     found = histories.grid(table, [run["run_id"] for run in runs])
@@ -80,7 +82,7 @@ def history(
     return {
         "schema": 1,
         "suite": suite,
-        "series": series_of(runs[-1]["model"]) if runs else None,
+        "series": series_of(runs[-1]["model"]) if runs else series,
         "nights": [_night(run, before) for run, before in zip(runs, [None, *runs], strict=False)],
         "evaluators": _evaluators(found, wanted),
         "cases": _cases(found, wanted),
@@ -102,8 +104,10 @@ def compact_months(store: Store, suite: str, *, before: date) -> int:
     return written
 
 
-def _counts(store: Store, suite: str, nights: int, *, keep: bool) -> tuple[list[dict[str, Any]], Any]:
-    """The newest nights of the newest series, oldest first, and their counts."""
+def _counts(
+    store: Store, suite: str, nights: int, asked: str | None, *, keep: bool
+) -> tuple[list[dict[str, Any]], Any]:
+    """The newest nights of a series, else of the newest one, oldest first, and their counts."""
     from nightgate.rows import histories
 
     months = _by_month(addresses(store, suite))
@@ -119,10 +123,11 @@ def _counts(store: Store, suite: str, nights: int, *, keep: bool) -> tuple[list[
                 runs += [run for run in month.runs if run["night"]]
             runs.sort(key=lambda run: (run["started_at"], run["run_id"]), reverse=True)
             if runs:
-                series = series_of(runs[0]["model"])
+                series = asked or series_of(runs[0]["model"])
                 if sum(series_of(run["model"]) == series for run in runs) >= nights:
                     break
-    chosen = [run for run in runs if series_of(run["model"]) == series_of(runs[0]["model"])][:nights]
+    series = asked or (series_of(runs[0]["model"]) if runs else "")
+    chosen = [run for run in runs if series_of(run["model"]) == series][:nights]
     return chosen[::-1], histories.joined(tables)
 
 

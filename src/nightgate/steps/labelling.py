@@ -15,7 +15,7 @@ from typing import Any
 
 from nightgate.calibration import Label, Sample
 from nightgate.calibration.drawing import Judged, drawn
-from nightgate.cases import Case, Suite
+from nightgate.cases import Case, Suite, case_hash, questions_of
 from nightgate.cases.problems import did_you_mean
 from nightgate.errors import ExitCode, InputError, NightgateError
 from nightgate.importers.labels import guarded, read_labels
@@ -49,6 +49,8 @@ class Sheet:
     rows: int
     judged: int
     """Cells that could have been drawn."""
+    left_out: int = 0
+    """Judged cells that the suite asks otherwise today: a sheet would put the wrong question."""
 
 
 def sheet_of(
@@ -68,12 +70,14 @@ def sheet_of(
         run_id: The run.
         size: How many rows; all there are where there are fewer.
         evaluator: Only this judge's; None: all judges'.
-        suite: Its criteria become the questions, and what its labels say already is left out.
+        suite: Its criteria become the questions, and what its labels say already is left out; so are
+            cells of which the run's judge was asked something else.
         seed: Another one draws other rows.
         sample: How they are drawn.
 
     Raises:
-        InputError: If the size is none, the run has no such judge, or the suite is another one.
+        InputError: If the size is none, the run has no such judge, the suite is another one, or a
+            random sample would lack cells that are asked otherwise today.
         MissingError: If there is no such run.
         NothingToLabelError: If the run is open, or nothing is left to label.
     """
@@ -87,14 +91,46 @@ def sheet_of(
     if manifest is None:
         raise NothingToLabelError(f"run {run_id} is open: resume it first, then its trials can be labelled")
     labels = read_labels(suite.path / LABELS).labels if suite is not None else ()
-    cells = list(_judged(store, manifest, names, labels))
+    found = list(_judged(store, manifest, names, labels))
+    same = None if suite is None else _asked_as_today(plan, suite, names)
+    cells = [cell for cell in found if same is None or (cell.case_id, cell.evaluator) in same]
+    left_out = len(found) - len(cells)
+    if left_out and (sample is Sample.RANDOM or not cells):
+        raise _asked_otherwise(run_id, left_out, plan)
     if not cells:
         what = "that nobody has labelled yet" if labels else f"of {', '.join(names)}"
         raise NothingToLabelError(f"run {run_id}: no verdict {what}")
     chosen = drawn(cells, size, seed=seed, stratified=sample is Sample.STRATIFIED)
     cases = {case.id: case for case in suite.cases} if suite is not None else {}
     text = _written(store, manifest, chosen, cases, sample)
-    return Sheet(run_id=run_id, text=text, rows=len(chosen), judged=len(cells))
+    return Sheet(run_id=run_id, text=text, rows=len(chosen), judged=len(cells), left_out=left_out)
+
+
+def _asked_as_today(plan: Plan, suite: Suite, names: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """(Case, evaluator) of which the suite asks what the run asked; the case hash decides for old plans."""
+    today = {case.id: case for case in suite.cases}
+    found = set()
+    for planned in plan.cases:
+        case = today.get(planned.case_id)
+        if case is None:
+            continue
+        questions = questions_of(suite, case, names)
+        for name in names:
+            before = planned.questions.get(name)
+            same = planned.case_hash == case_hash(case) if before is None else before == questions[name]
+            if same:
+                found.add((planned.case_id, name))
+    return frozenset(found)
+
+
+def _asked_otherwise(run_id: str, count: int, plan: Plan) -> InputError:
+    at = f" (commit {plan.git_sha[:12]})" if plan.git_sha else ""
+    msg = (
+        f"run {run_id}: {count} judged cells are asked otherwise by the suite today: their sheet would put "
+        f"another question than the judge got, and a random sample may not leave them out. Name the suite as "
+        f"it was for that run{at}, or label a run of today's"
+    )
+    return InputError(msg)
 
 
 def _judges(plan: Plan, evaluator: str | None) -> tuple[str, ...]:

@@ -1,16 +1,19 @@
 """What is stored: runs of a suite, newest first.
 
-Owns how a run is found by something else than its id. Reads plans and summaries, no rows.
+Owns how a run is found by something else than its id, and that a run is open until its manifest exists.
+Reads plans, summaries and the names of manifests, no rows.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from nightgate.errors import MissingError
 from nightgate.ports import Store
+from nightgate.rows.keys import manifest_prefix, parse_manifest_key
 
 _PLAN = re.compile(r"runs/([0-9a-z-]{1,64})/plan\.json")
 
@@ -18,7 +21,10 @@ _PLAN = re.compile(r"runs/([0-9a-z-]{1,64})/plan\.json")
 def runs_of(store: Store, suite: str | None) -> list[dict[str, Any]]:
     """Runs of a suite (or of all), the most recently started first; open ones included."""
     keys = set(store.find("runs/"))
-    found = [entry for key in sorted(keys) if (entry := _entry(store, key, keys)) is not None]
+    committed = {
+        address.run_id: key for key in store.find(manifest_prefix()) if (address := parse_manifest_key(key))
+    }
+    found = [entry for key in sorted(keys) if (entry := _entry(store, key, keys, committed)) is not None]
     chosen = [entry for entry in found if suite is None or entry["suite"] == suite]
     return sorted(chosen, key=lambda entry: (entry["started_at"], entry["run_id"]), reverse=True)
 
@@ -59,21 +65,27 @@ def resolve(store: Store, text: str, suite: str | None = None) -> str:
     return latest(store, named or suite) if word == "latest" else text
 
 
-def _entry(store: Store, key: str, keys: set[str]) -> dict[str, Any] | None:
+def _entry(store: Store, key: str, keys: set[str], committed: Mapping[str, str]) -> dict[str, Any] | None:
     match = _PLAN.fullmatch(key)
     if match is None:
         return None
     plan = json.loads(store.read(key))
     summary_key = f"runs/{match[1]}/summary.json"
     summary = json.loads(store.read(summary_key)) if summary_key in keys else {}
+    complete = match[1] in committed
+    if complete and not summary.get("complete"):
+        # It died between its commit and its summary: the manifest is what counts.
+        facts = json.loads(store.read(committed[match[1]])).get("facts", {})
+        summary = {"verdict": facts.get("verdict"), "cost_usd": {}}
     return {
         "run_id": plan["run_id"],
         "suite": plan["suite"],
         "started_at": plan["started_at"],
         "run_kind": plan["run_kind"],
+        "part_of": (plan.get("sweep") or {}).get("sweep_id"),
         "trigger": plan["trigger"],
         "model": plan["model"],
-        "complete": bool(summary.get("complete", False)),
+        "complete": complete,
         "verdict": summary.get("verdict"),
         "exit_code": summary.get("exit_code"),
         "cells": summary.get("cells"),

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from nightgate.localdates import AHEAD
 from nightgate.messages import Cause, Kind, Setting
 from nightgate.ports import AlertChannel, Clock, Store
 from nightgate.rows.keys import manifest_key, manifest_prefix, parse_manifest_key
@@ -25,9 +26,10 @@ def overdue(store: Store, suite: str, now: datetime, hours: float) -> Cause | No
         store: Where runs lie.
         suite: The suite's id.
         now: Aware.
-        hours: The age that a complete run may have, counted from its scheduled start.
+        hours: The age that a complete run may have, counted from its scheduled start: hours that pass,
+            whatever the clocks on the wall are set to.
     """
-    newest = last_complete(store, suite)
+    newest = last_complete(store, suite, now + AHEAD)
     if newest is not None and now - newest <= timedelta(hours=hours):
         return None
     last = (
@@ -37,13 +39,19 @@ def overdue(store: Store, suite: str, now: datetime, hours: float) -> Cause | No
     )
     return Cause(
         kind=Kind.NO_COMPLETE_RUN,
-        text=f"no complete run since {hours:g} hours: {last}",
+        text=f"no complete run for {hours:g} hours: {last}",
         since=newest.date().isoformat() if newest is not None else None,
     )
 
 
-def last_complete(store: Store, suite: str) -> datetime | None:
-    """When the newest complete run of a suite started, filtered ones left out; None where there is none."""
+def last_complete(store: Store, suite: str, until: datetime | None = None) -> datetime | None:
+    """When the newest complete run of a suite started, filtered ones left out; None where there is none.
+
+    Args:
+        store: Where runs lie.
+        suite: The suite's id.
+        until: Later starts are those of a machine whose clock is wrong; they would be young for ever.
+    """
     found = [address for key in store.find(manifest_prefix(suite)) if (address := parse_manifest_key(key))]
     newest: datetime | None = None
     for address in sorted(found, key=lambda a: (a.date, a.run_id), reverse=True):
@@ -53,6 +61,7 @@ def last_complete(store: Store, suite: str) -> datetime | None:
         if (
             manifest.run_kind != "run"
             or manifest.started_at is None
+            or (until is not None and manifest.started_at > until)
             or load_plan(store, address.run_id).filters
         ):
             continue
@@ -93,7 +102,7 @@ def alert_overdue(
         return None
     setting = Setting(
         suite=suite,
-        run_id="(none)",
+        run_id=None,
         date=now.date().isoformat(),
         owner=owner,
         command=flagged(f"nightgate run {shlex.quote(path or suite)}", telling),

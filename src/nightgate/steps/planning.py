@@ -20,10 +20,13 @@ from nightgate.errors import ConflictError, InputError
 from nightgate.estimates import expected_calls
 from nightgate.evaluators.registry import Registered
 from nightgate.grids import plan_cases, plan_evaluators
+from nightgate.localdates import start_given
 from nightgate.panels import Jury, seated
 from nightgate.plans import (
     Fingerprint,
     Plan,
+    PlannedCase,
+    PlannedEvaluator,
     digest,
     new_run_id,
     utc_date,
@@ -31,7 +34,7 @@ from nightgate.plans import (
 from nightgate.ports import Store
 from nightgate.requests import RunRequest
 from nightgate.rows.keys import checked_id, plan_key, selection_key
-from nightgate.rows.redaction import redact_texts
+from nightgate.rows.redaction import redact_text, redact_texts
 from nightgate.version import VERSION
 
 
@@ -46,8 +49,10 @@ def resolve(suite: Suite, request: RunRequest) -> Suite:
         msg = f"{suite.file}: --live needs `live: {{model: ...}}` in the suite, or --model"
         raise InputError(msg)
     judged = _judged(suite, live, request)
+    usual = (live and live.model) or suite.model
     changes = {
-        "model": request.model or (live and live.model) or suite.model,
+        "model": request.model or usual,
+        "usual_model": usual if request.model not in (None, usual) else None,
         "judge": judged.judge,
         "panel": judged.panel,
         "user": request.user or (live and live.user) or suite.user,
@@ -103,11 +108,13 @@ def make_plan(
         jury: The panel that judges; None where one judge does.
         price_table: Version of the price table.
         live: Whether ``when: live`` evaluators take part.
-        now: The run's scheduled start.
+        now: The run's scheduled start, where the request names none.
         warnings: What probably was not meant.
         advisory: Judge evaluators that may not gate.
     """
     started = now.astimezone(UTC)
+    if request.scheduled is not None and request.rerun is None:  # reruns of a night have a start of their own
+        started = start_given(request.scheduled)
     fingerprints = _digests(agents)
     cases = plan_cases(
         suite, live=live, trials=request.trials, fingerprints=fingerprints, day=utc_date(started)
@@ -122,6 +129,7 @@ def make_plan(
         owner=suite.owner or None,
         run_kind="run",
         model=suite.model,
+        usual_model=suite.usual_model,
         **_judged_by(suite, jury),
         user=suite.user,
         fingerprint=digest(sorted(set(fingerprints.values()))),
@@ -158,6 +166,7 @@ def _asked(request: RunRequest, suite: Suite) -> dict[str, Any]:
     """What the request says of how the run is played, as the plan keeps it."""
     return {
         "trigger": request.trigger,
+        "reason": request.reason and redact_text(request.reason),
         "budget_nanousd": request.budget_nanousd(suite.budget_usd),
         "allow_unpriced": request.allow_unpriced,
         "filters": {name: list(getattr(request, name)) for name in _FILTERS if getattr(request, name)},
@@ -166,6 +175,7 @@ def _asked(request: RunRequest, suite: Suite) -> dict[str, Any]:
         "curtail": request.curtail,
         "as_live": bool(request.live),
         "alerts": tuple(suite.alerts),
+        "night": request.night,
     }
 
 
@@ -223,13 +233,12 @@ def refuse_mixing(stored: Plan, fresh: Plan) -> None:
             differs.append(f"case {case.case_id!r} was edited")
         elif now.evaluators != case.evaluators:
             differs.append(f"case {case.case_id!r} plans other cells")
+        elif (reader := _reads_another(case, now)) is not None:
+            differs.append(f"case {case.case_id!r} has another expected output, which {reader} reads")
     before = {e.name: e for e in stored.evaluators}
     for evaluator in fresh.evaluators:
         old = before.get(evaluator.name)
-        if old is not None and (old.version, old.judge_fingerprint) != (
-            evaluator.version,
-            evaluator.judge_fingerprint,
-        ):
+        if old is not None and _judges_otherwise(old, evaluator):
             differs.append(f"evaluator {evaluator.name} changed")
     if stored.fingerprint != fresh.fingerprint:
         keys = [key for key in stored.parts if stored.parts[key] != fresh.parts.get(key)]
@@ -238,6 +247,18 @@ def refuse_mixing(stored: Plan, fresh: Plan) -> None:
         shown = "; ".join(differs[:5]) + (f"; and {len(differs) - 5} more" if len(differs) > 5 else "")  # noqa: PLR2004
         msg = f"run {stored.run_id} cannot be resumed, its configuration changed: {shown}. Start a new run."
         raise InputError(msg)
+
+
+def _judges_otherwise(stored: PlannedEvaluator, now: PlannedEvaluator) -> bool:
+    """Whether version, judge, class or params differ; plans of earlier versions do not show the last two."""
+    identity = (stored.version, stored.judge_fingerprint)
+    return identity != (now.version, now.judge_fingerprint) or stored.config not in (None, now.config)
+
+
+def _reads_another(stored: PlannedCase, now: PlannedCase) -> str | None:
+    """The first evaluator that would read something else in a case whose hash is the same."""
+    both = (name for name in stored.questions if name in now.questions)
+    return next((name for name in both if stored.questions[name] != now.questions[name]), None)
 
 
 def kept_cap(stored: Plan, request: RunRequest) -> str | None:

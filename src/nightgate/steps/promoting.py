@@ -6,17 +6,22 @@ overwrite each other. Knows no adapter.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from nightgate.baselines import Baseline, promoted, rejudged
-from nightgate.errors import ConflictError, DamagedError, ExitCode, NightgateError
-from nightgate.gates import Decision, Verdict
+from nightgate.baselines import Baseline, StrayBaselineError, promoted, rejudged
+from nightgate.comparisons import NO_BASE
+from nightgate.errors import ConflictError, DamagedError, ExitCode, MissingError, NightgateError
+from nightgate.gates import Decision, Verdict, decide
 from nightgate.plans import Plan, PlannedEvaluator
 from nightgate.ports import Store
+from nightgate.rows.jsondocs import NewerDocumentError
 from nightgate.rows.keys import baseline_key
+from nightgate.rows.manifests import Manifest, PartRef
 from nightgate.steps.bases import load_baseline, stored_baseline
-from nightgate.steps.gating import gate_run
+from nightgate.steps.comparing import outcome_of
+from nightgate.steps.gating import tallies_of
 from nightgate.steps.reading import load_plan, manifest_of
 
 _NAMED = 3
@@ -51,11 +56,11 @@ def promote(store: Store, run_id: str, *, why: str | None = None, now: datetime 
     Raises:
         MissingError: If there is no such run.
         PromotionRefusedError: If it may not be the baseline, or somebody else promoted meanwhile.
-        DamagedError: If its rows, or the present baseline's document, are not what was stored.
+        DamagedError: If a part of it, or the present baseline's document, is not what was stored.
     """
     plan = load_plan(store, run_id)
-    _refuse_unfit(store, plan)
-    decision = gate_run(store, run_id)
+    _refuse_damaged(store, _fit(store, plan))
+    decision = _decision(store, plan)
     objections = [*_filtered(plan), *_not_passed(decision)]
     if objections and why is None:
         msg = (
@@ -72,6 +77,14 @@ def promote(store: Store, run_id: str, *, why: str | None = None, now: datetime 
     baseline = promoted(plan, decision.verdict.value, at=at, forced=forced, why=why, before=before)
     _swap(store, baseline, data)
     return Promotion(baseline=baseline, before=None if before is None else before.run_id, changed=True)
+
+
+def _decision(store: Store, plan: Plan) -> Decision:
+    """The run's gate; apart from the comparison where its baseline is lost: it could never pass then."""
+    tallies, complete = tallies_of(store, plan.run_id)
+    outcome = outcome_of(store, tallies)
+    lost = outcome.comparison is None and outcome.trouble is not None
+    return decide(tallies, complete=complete, outcome=NO_BASE if lost else outcome)
 
 
 def note_rejudged(
@@ -103,17 +116,48 @@ def note_rejudged(
     return noted
 
 
-def _refuse_unfit(store: Store, plan: Plan) -> None:
-    """What no reason can make a baseline: a run of another kind, or one that is not there in whole."""
+def _fit(store: Store, plan: Plan) -> Manifest:
+    """The commit of a run that a reason could make a baseline: of no other kind, and not open."""
     if plan.run_kind != "run":
         msg = f"run {plan.run_id} is a {plan.run_kind}: only a run that played its suite can be a baseline"
         raise PromotionRefusedError(msg)
-    if manifest_of(store, plan) is None:
+    manifest = manifest_of(store, plan)
+    if manifest is None:
         msg = (
             f"run {plan.run_id} is open and cannot be a baseline: finish it with "
             f"`nightgate run --resume {plan.run_id} {plan.suite_path or 'SUITE'}` first"
         )
         raise PromotionRefusedError(msg)
+    return manifest
+
+
+def _refuse_damaged(store: Store, manifest: Manifest) -> None:
+    """Read every part that the commit names: years of runs are compared with a baseline.
+
+    Raises:
+        DamagedError: If one is gone or differs, naming it; whether the run passed cannot be told then.
+    """
+    for part in manifest.parts:
+        problem = _problem_of(store, part)
+        if problem is not None:
+            msg = (
+                f"run {manifest.run_id} is not promoted: {part.key}: {problem}; restore the object, or run "
+                "the suite again and promote that run"
+            )
+            raise DamagedError(msg)
+
+
+def _problem_of(store: Store, part: PartRef) -> str | None:
+    """In what a part differs from what was committed; None where it does not."""
+    try:
+        data = store.read(part.key)
+    except MissingError:
+        return "it is gone, the manifest names it"
+    if len(data) != part.bytes:
+        return f"it has {len(data)} bytes, its manifest says {part.bytes}"
+    if hashlib.sha256(data).hexdigest() != part.sha256:
+        return "it differs from the sha256 in its manifest"
+    return None
 
 
 def _filtered(plan: Plan) -> list[str]:
@@ -133,11 +177,15 @@ def _not_passed(decision: Decision) -> list[str]:
 
 
 def _readable(data: bytes | None, suite: str, *, forced: bool) -> Baseline | None:
-    """The present baseline; one that cannot be read is replaced only on purpose."""
+    """The present baseline; one that cannot be read is replaced only on purpose, a newer one never."""
     if data is None:
         return None
     try:
         return Baseline.from_json(data, baseline_key(suite))
+    except NewerDocumentError:
+        raise
+    except StrayBaselineError:
+        return None
     except DamagedError:
         if not forced:
             raise

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nightgate.messages import Kind
+from nightgate.messages import End, Kind
 from nightgate.steps.causes import GATE, OPEN, Night, Pair, changes, evaluators_of, pairs
 
 
-def over(night: Night, kind: Kind, subject: Sequence[str]) -> bool:
-    """Whether a run shows that an earlier cause has ended; False where it does not tell."""
+def over(night: Night, kind: Kind, subject: Sequence[str]) -> End | None:
+    """How an earlier cause has ended, as a run shows it; None where it goes on, or the run does not tell."""
     if any(cause.kind is kind and cause.subject == tuple(subject) for cause in night.causes):
-        return False
-    return _OVER[kind](night, tuple(subject))
+        return None
+    if kind is Kind.NEWLY_BROKEN:
+        return _broken_over(night, tuple(subject))
+    if kind is Kind.GATE_FAILED:
+        return _gate_over(night, tuple(subject))
+    return End.MENDED if _OVER[kind](night, tuple(subject)) else None
 
 
 def fixed(night: Night) -> set[Pair]:
@@ -25,7 +29,7 @@ def fixed(night: Night) -> set[Pair]:
     return pairs(changes(night.summary, "newly_fixed")) if night.complete else set()
 
 
-def explained(night: Night, evaluator: str) -> bool:
+def _explained(night: Night, evaluator: str) -> bool:
     """Whether the gate fails by what is known alone, and this evaluator by nothing that is broken."""
     told = night.flakiness
     if told is None or not told.get("gate_explained"):
@@ -35,29 +39,35 @@ def explained(night: Night, evaluator: str) -> bool:
     return not {case for case, name in rows if name == evaluator} & set(failed)
 
 
-def _broken_over(night: Night, subject: tuple[str, ...]) -> bool:
+def _broken_over(night: Night, subject: tuple[str, ...]) -> End | None:
     pair = (subject[0], subject[1])
     if pair in fixed(night):
-        return True
+        return End.MENDED
     if not night.complete or night.plan.is_sweep:
-        return False
+        return None
     row = next((r for r in (night.summary or {})["cases"] if (r["case"], r["evaluator"]) == pair), None)
     if row is None:
-        return not night.plan.filters  # the case, or what it asked for, is gone
+        return None if night.plan.filters else End.GONE
     known = night.flakiness
     rows = [*known["still_broken"], *known["suspects"]] if known is not None else ()
     judged = row["passed"] + row["failed"]
     # Where the history knows nothing of it any more (the case was edited), the majority of tonight speaks.
-    return pair not in pairs(rows) and judged > 0 and 2 * row["passed"] > judged
+    passes = pair not in pairs(rows) and judged > 0 and 2 * row["passed"] > judged
+    return End.MENDED if passes else None
 
 
-def _gate_over(night: Night, subject: tuple[str, ...]) -> bool:
+def _gate_over(night: Night, subject: tuple[str, ...]) -> End | None:
     if not night.complete:
-        return False
+        return None
+    entry = evaluators_of(night.summary).get(subject[0])
+    fails = (entry or night.summary or {})["verdict"] == "fail"
+    if fails and _explained(night, subject[0]):
+        return End.KNOWN
     if subject == (GATE,):
-        return bool((night.summary or {})["verdict"] != "inconclusive")
-    verdict = evaluators_of(night.summary).get(subject[0], {}).get("verdict")
-    return verdict in ("pass", None)
+        return End.MENDED if (night.summary or {})["verdict"] != "inconclusive" else None
+    if entry is None or entry["verdict"] is None:  # no case plans it any more, or none that gates
+        return None if night.plan.filters else End.GONE
+    return End.MENDED if entry["verdict"] == "pass" else None
 
 
 def _hole_over(night: Night, subject: tuple[str, ...]) -> bool:
@@ -96,8 +106,6 @@ def _whole_run(night: Night, _: tuple[str, ...]) -> bool:
 
 _OVER = {
     Kind.SUITE_EVENT: _looked_at,
-    Kind.GATE_FAILED: _gate_over,
-    Kind.NEWLY_BROKEN: _broken_over,
     Kind.BUDGET_STOP: _ended_run,
     Kind.EMPTY_RUN: _measured,
     Kind.NO_COMPLETE_RUN: _whole_run,

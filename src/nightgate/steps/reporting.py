@@ -76,6 +76,12 @@ def broken(suite: str, run_id: str | None, why: str) -> dict[str, Any]:
     }
 
 
+def refused(suite: str, run_id: str | None, why: str, code: ExitCode = ExitCode.INPUT) -> dict[str, Any]:
+    """The summary of a suite that was not played now, because its date is another start's."""
+    findings = [{"evaluator": None, "text": why}]
+    return broken(suite, run_id, why) | {"exit_code": int(code), "findings": findings}
+
+
 def verdict_line(
     head: Mapping[str, Any],
     decision: Mapping[str, Any],

@@ -186,3 +186,9 @@ def left_out(plan: Plan, *, stopped: str | None) -> Mapping[str, Any]:
         return {"status": Status.SKIPPED, "blame": Blame.BUDGET, "reason": "the run's budget is used up"}
     reason = f"left out: the suspects of {plan.parent} are decided, or the night's share is used up"
     return {"status": Status.SKIPPED, "blame": Blame.CURTAILED, "reason": reason}
+
+
+def left_out_as(plan: Plan, reason: str) -> Mapping[str, Any]:
+    """``left_out`` again, from the reason that a trial was left out with."""
+    by_budget, by_rule = left_out(plan, stopped="budget"), left_out(plan, stopped=None)
+    return by_budget if reason == by_budget["reason"] else by_rule

@@ -1,8 +1,9 @@
 """Trials taken over from a committed run: paid once, judged again only where the judge changed.
 
 Owns what "the same" means (contract, section 7): case hash, trial number and agent fingerprint for
-a trial; evaluator version and judge fingerprint besides for a finding. What ended by the
-infrastructure's fault is never taken over. Knows no adapter.
+a trial; for a finding besides evaluator version and judge fingerprint, the evaluator's configuration and
+what it is asked of the case. What ended by the infrastructure's fault is never taken over. Knows no
+adapter.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def take(store: Store, source: str, plan: Plan) -> Iterator[Taken]:
         InputError: If the source is of another suite or still open.
         DamagedError: If its rows are not those that were committed.
     """
-    _, manifest = committed(store, source, plan.suite, asked="--reuse")
-    found = _cells(store, manifest, plan)
+    old, manifest = committed(store, source, plan.suite, asked="--reuse")
+    found = _cells(store, manifest, old, plan)
     wanted = {case.case_id: case for case in plan.cases}
     spoken = _transcripts(store, manifest)
     for row in rows_of(store, manifest, keys.TRIALS):
@@ -103,18 +104,53 @@ def same_finding(row: Mapping[str, Any], evaluator: PlannedEvaluator) -> bool:
     return bool(identity == (evaluator.version, evaluator.judge_fingerprint))
 
 
+def same_config(now: PlannedEvaluator, then: PlannedEvaluator) -> bool:
+    """Whether an evaluator was set up as it is now: by class, parameters, and having a threshold or none.
+
+    Plans of earlier versions do not show class and parameters. Code is asked again then, which costs
+    nothing; of a judge the fingerprint holds the parameters.
+    """
+    if (now.threshold is None) != (then.threshold is None):
+        return False  # without one a finding is a figure, with one a verdict
+    if then.config is None and now.kind == "judge":
+        return True
+    return then.config is not None and then.config == now.config
+
+
+def same_question(now: PlannedCase, then: PlannedCase, evaluator: str) -> bool:
+    """Whether an evaluator was asked what it is asked now, though the case may have been edited elsewhere.
+
+    The case hash alone does not tell: it has the criteria of all judges, and no expected output. It
+    decides for plans of earlier versions, which have nothing else.
+
+    Args:
+        now: The case as planned now.
+        then: The same case as the stored run planned it.
+        evaluator: Its own name, also of a panel's member.
+    """
+    asked, before = now.questions.get(evaluator), then.questions.get(evaluator)
+    if asked is None or before is None:
+        return now.case_hash == then.case_hash
+    return asked == before
+
+
 def has_verdict(row: Mapping[str, Any]) -> bool:
     """Whether a row of the scores table is a finding, and not an error or a gap."""
     return Status(row["status"]) in _FOUND
 
 
-def _cells(store: Store, manifest: Manifest, plan: Plan) -> dict[tuple[str, int], list[Cell]]:
+def _cells(store: Store, manifest: Manifest, old: Plan, plan: Plan) -> dict[tuple[str, int], list[Cell]]:
     """Findings that still hold, by trial."""
-    planned = {e.name: e for e in plan.evaluators}
+    before = {e.name: e for e in old.evaluators}
+    planned = {e.name: e for e in plan.evaluators if e.name in before and same_config(e, before[e.name])}
+    asked = {case.case_id: case for case in plan.cases}
+    told = {case.case_id: case for case in old.cases}
     found: dict[tuple[str, int], list[Cell]] = {}
     for row in rows_of(store, manifest, keys.SCORES):
-        evaluator = planned.get(row["evaluator"])
-        if evaluator is not None and has_verdict(row) and same_finding(row, evaluator):
+        evaluator, case = planned.get(row["evaluator"]), asked.get(row["case_id"])
+        if evaluator is None or case is None or not has_verdict(row) or not same_finding(row, evaluator):
+            continue
+        if same_question(case, told[case.case_id], evaluator.evaluator):
             cell = replace(cell_from_row(row), attempt=1)
             found.setdefault((row["case_id"], row["trial"]), []).append(cell)
     return found

@@ -1,22 +1,23 @@
 """What a judge sweep would judge and cost, before it is begun.
 
 Owns the forecast: tokens of a judgement as in earlier judgements of the same trials, the run's own and
-its sweeps', else a guess from the length of texts. Each judgement is priced for itself: many short ones
-are not one long prompt. Makes no call and stores nothing.
+its sweeps', or as a script has them, else a guess from the length of texts. Each judgement is priced for
+itself: many short ones are not one long prompt. Makes no call and stores nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from nightgate.calls import Role, Scope
 from nightgate.cases import Case, Suite
-from nightgate.estimates import NANO, judge_call
+from nightgate.estimates import judge_call
 from nightgate.plans import Plan, PlannedEvaluator
 from nightgate.ports import Store
-from nightgate.prices import FREE, Price, PriceTable, list_and_batch_nanousd
+from nightgate.prices import FREE, NANO, Price, PriceTable, list_and_batch_nanousd
 from nightgate.rows import keys
 from nightgate.scores import Cell
 from nightgate.steps.choosing import Source
@@ -31,6 +32,9 @@ _TOKENS = {
     "cache_write": "tokens_cache_write",
     "cache_write_1h": "tokens_cache_write_1h",
 }
+Scripted = Callable[[str, Scope], tuple[Price | None, Usage | None]]
+"""What a script asks for a call of a scope, and the tokens that it will tell; None where it depends on
+what the judge is shown."""
 _COLUMNS = ("case_id", "evaluator", "judge_model", "panel", *_TOKENS.values())
 
 
@@ -123,6 +127,7 @@ def forecast(
     known: Sequence[Cell],
     prices: PriceTable,
     spent: Spent,
+    scripted: Scripted,
 ) -> dict[str, Any]:
     """What a sweep would judge and cost, at list price and through the batch queues.
 
@@ -132,6 +137,7 @@ def forecast(
         known: Findings that still hold.
         prices: The table.
         spent: Tokens of earlier judgements of the same trials.
+        scripted: For judges that are scripts: a script may have a price.
 
     Returns:
         The document of ``sweep --dry-run``: ``usd`` and ``usd_batch``, for the whole and for each
@@ -140,18 +146,21 @@ def forecast(
     """
     inputs = {case.id: case for case in suite.cases}
     have = {(cell.case_id, cell.trial, cell.score.evaluator) for cell in known}
-    wanted: dict[str, list[str]] = {planned.name: [] for planned in plan.evaluators}
+    wanted: dict[str, list[tuple[str, int]]] = {planned.name: [] for planned in plan.evaluators}
     cells = dict.fromkeys(wanted, 0)
     for case, number, name in plan.cells():
         cells[name] += 1
         if (case.case_id, number, name) not in have:
-            wanted[name].append(case.case_id)
+            wanted[name].append((case.case_id, number))
     rows: list[dict[str, Any]] = []
     at_least = Fraction(0)
     for planned in plan.evaluators:
         # A panel's verdict is made of its members': nobody is asked for it.
         fresh = [] if planned.members else wanted[planned.name]
-        dollars = _dollars(planned, fresh, inputs, prices, spent)
+        if planned.asks and _is_script(planned):
+            dollars = _script_dollars(plan, planned, fresh, inputs, scripted)
+        else:
+            dollars = _dollars(planned, [case_id for case_id, _ in fresh], inputs, prices, spent)
         at_least += dollars.known
         rows.append(
             {
@@ -188,8 +197,6 @@ def _dollars(
     judge = planned.judge_model or ""
     if not planned.asks:
         return _Dollars()
-    if judge.startswith("scripted:"):
-        return _Dollars(queued=None)
     price = prices.price(judge) if judge else None
     found = _Dollars(queued=Fraction(0) if price is FREE or (price and price.batch) else None)
     means: dict[int, tuple[Fraction | None, Fraction | None]] = {}
@@ -199,6 +206,34 @@ def _dollars(
             means[id(usages)] = _each(usages, price)
         found.add(*(means[id(usages)] if usages else _each((judge_call(inputs[case_id]),), price)))
     return found
+
+
+def _script_dollars(
+    plan: Plan,
+    planned: PlannedEvaluator,
+    fresh: Sequence[tuple[str, int]],
+    inputs: Mapping[str, Case],
+    scripted: Scripted,
+) -> _Dollars:
+    """As the run will book it: nobody queues for a script."""
+    found = _Dollars(queued=None)
+    for case_id, number in fresh:
+        scope = Scope(
+            role=Role.JUDGE,
+            run_id=plan.run_id,
+            suite=plan.suite,
+            case_id=case_id,
+            trial=number,
+            evaluator=planned.evaluator,
+            repeat=planned.repeat,
+        )
+        price, usage = scripted(planned.judge_model or "", scope)
+        found.add(_each((usage or judge_call(inputs[case_id]),), price)[0], None)
+    return found
+
+
+def _is_script(planned: PlannedEvaluator) -> bool:
+    return (planned.judge_model or "").startswith("scripted:")
 
 
 def _usd(nanousd: Fraction | None) -> float | None:
@@ -212,6 +247,9 @@ def _total(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
 
 def _assumption(asked: Sequence[PlannedEvaluator], spent: Spent) -> str:
     """Where the tokens are from, in words."""
+    if asked and all(map(_is_script, asked)):
+        return "tokens as the scripts have them"
+    asked = [planned for planned in asked if not _is_script(planned)]
     from_history = sum(spent.knows(planned.evaluator) for planned in asked)
     if not from_history:
         return "a guess from text length"

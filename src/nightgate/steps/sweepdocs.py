@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from nightgate import summaries
-from nightgate.errors import ExitCode
+from nightgate.errors import STOPPED_EXIT, ExitCode
 from nightgate.gates import Decision, EvaluatorDecision
 from nightgate.plans import Plan, PlannedEvaluator
 from nightgate.steps.accounts import Account
 from nightgate.summaries import SUMMARY_SCHEMA, Summary, Tallies
-
-_STOPPED = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
 
 
 def sweep_document(
@@ -40,7 +38,7 @@ def sweep_document(
         "source": plan.source,
         "complete": complete,
         "verdict": None,
-        "exit_code": int(_STOPPED.get(stopped_open or "", done)),
+        "exit_code": int(STOPPED_EXIT.get(stopped_open or "", done)),
         "stopped": stopped_open,
         "started_at": plan.started_at,
         "wall_s": round(wall_s, 3) if wall_s is not None else None,
@@ -51,6 +49,7 @@ def sweep_document(
         "trials": plan.trial_count,
         "left_out": dict(plan.sweep.get("left_out", {})),
         "cells": summaries.cell_counts(tallies),
+        "known": account.known,
         "evaluators": [
             _evaluator(plan.evaluator(decided.name), decided, account) for decided in decision.evaluators
         ],

@@ -6,17 +6,16 @@ the interval over cases (a case of many nights is one case), agreement, money. K
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nightgate import stats
-from nightgate.errors import ExitCode
+from nightgate.errors import STOPPED_EXIT, ExitCode
 from nightgate.gates import Decision
 from nightgate.steps.selections import Selection
 from nightgate.summaries import SUMMARY_SCHEMA, Summary, Tallies, Tally, cost_per, merged, mixed
 
-_STOPPED = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
 _MOST_FAILURES = 200
 _MOST_HOLES = 20
 _COST = ("agent", "judge", "judge_list", "judge_batch", "user", "total", "unpriced_calls", "at_least")
@@ -35,7 +34,7 @@ class _Column:
 
 
 class Combined:
-    """Running sums over the parts of a sweep; add each part once.
+    """Running sums over the parts of a sweep; add each part once, in any order.
 
     Holds counts of cases, never of trials: memory does not grow with the runs' sizes.
     """
@@ -47,6 +46,10 @@ class Combined:
         self._left_out: dict[str, int] = {}
         self._failures: list[dict[str, Any]] = []
         self._parts: dict[str, dict[str, Any]] = {}
+        self._order: dict[str, list[tuple[str, str]]] = {}
+        """Suite and column of each part, as its document has them: parts end in any order."""
+        self._cases: dict[str, set[tuple[str, str]]] = {name: set() for name in _JUDGED}
+        """Suite and case of what was judged, and of what was judged anew."""
         self._stopped: str | None = None
         self._panels: list[dict[str, Any]] = []
         self._prints: dict[str, list[str]] = {}
@@ -54,15 +57,25 @@ class Combined:
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._parts
 
-    def add(self, document: Mapping[str, Any], tallies: Tallies, decision: Decision) -> None:
+    def add(
+        self,
+        document: Mapping[str, Any],
+        tallies: Tallies,
+        decision: Decision,
+        cases: Mapping[str, Collection[str]],
+    ) -> None:
         """Add one part.
 
         Args:
             document: Its summary.
             tallies: Its counts.
             decision: For which of them are shown.
+            cases: Ids of the cases behind ``judged`` and ``judged_anew``.
         """
         suite, run_id = document["suite"], document["run_id"]
+        self._order[run_id] = [(suite, told["name"]) for told in document["evaluators"]]
+        for name, ids in cases.items():
+            self._cases[name].update((suite, case_id) for case_id in ids)
         gated = {decided.name for decided in decision.evaluators if decided.verdict is not None}
         for told in document["evaluators"]:
             column = self._columns.setdefault((suite, told["name"]), _Column(told))
@@ -80,7 +93,7 @@ class Combined:
         self._panels = merged([self._panels, [_of_run(panel, document) for panel in document["panels"]]])
         for spec, values in document["judge_system_fingerprints"].items():
             self._prints[spec] = sorted({*self._prints.get(spec, ()), *values})
-        sums = {name: document[name] for name in ("trials", "cells", "tokens", "calls", "judged")}
+        sums = {name: document[name] for name in (*_SUMS, *_JUDGED)}
         sums["cost_usd"] = _paid(document)
         self._sums = _added(self._sums, sums)
         for reason, count in document["left_out"].items():
@@ -110,10 +123,12 @@ class Combined:
             part.run_id in self._parts and self._parts[part.run_id]["complete"] for part in selection.parts
         )
         stopped = None if complete else stopped or self._stopped
-        evaluators = [_evaluator(suite, column) for (suite, _), column in self._columns.items()]
+        ordered = self._ordered(selection)
+        evaluators = [_evaluator(key[0], self._columns[key]) for key in ordered]
         judged = any(column.tally.covered for column in self._columns.values())
         done = ExitCode.OK if complete and judged else ExitCode.INCONCLUSIVE
         asked = selection.asked
+        sources = [part.source for part in selection.parts]
         body: dict[str, Any] = {
             "schema": SUMMARY_SCHEMA,
             "run_id": selection.sweep_id,
@@ -121,7 +136,7 @@ class Combined:
             "source": None,
             "complete": complete,
             "verdict": None,
-            "exit_code": int(_STOPPED.get(stopped or "", done)),
+            "exit_code": int(STOPPED_EXIT.get(stopped or "", done)),
             "stopped": stopped,
             "started_at": selection.started_at,
             "wall_s": round(wall_s, 3) if wall_s is not None else None,
@@ -135,37 +150,52 @@ class Combined:
                 "until": selection.until,
                 **{name: asked.get(name, []) for name in _FILTERS},
             },
-            "parts": [self._parts[part.run_id] for part in selection.parts if part.run_id in self._parts],
+            "parts": [
+                {**self._parts[part.run_id], "suite_path": part.suite_path}
+                for part in selection.parts
+                if part.run_id in self._parts
+            ],
             "runs_left_out": [dict(one) for one in selection.left_out],
             "left_out": self._left_out,
             "evaluators": evaluators,
             "agreement": [
                 {**pair, "share": pair["same"] / pair["both"] if pair["both"] else None}
-                for pair in self._agreement.values()
+                for pair in sorted(self._agreement.values(), key=lambda pair: _places(pair, ordered))
             ],
-            "panels": self._panels,
+            "panels": sorted(
+                self._panels, key=lambda panel: ordered.index((panel["suite"], panel["evaluator"]))
+            ),
             "judge_system_fingerprints": self._prints,
             "warnings": list(mixed(self._prints)),
             **self._money(),
             "budget_usd": float(selection.budget_usd) if selection.budget_usd is not None else None,
-            "failures": self._failures,
+            "failures": sorted(self._failures, key=lambda failure: sources.index(failure["run"])),
             "findings": [],
         }
         return Summary(body)
 
+    def _ordered(self, selection: Selection) -> list[tuple[str, str]]:
+        """Suites and columns in the order of the selection, whichever part ended first."""
+        keys = (key for part in selection.parts for key in self._order.get(part.run_id, ()))
+        return list(dict.fromkeys(keys))
+
     def _money(self) -> dict[str, Any]:
-        """The sums, with what a case, a trial and a verdict came to."""
+        """The sums, with what a case, a trial and a verdict came to; a case of many nights is one case."""
         if not self._sums:
             return {}
+        judged = {name: {**self._sums[name], "cases": len(self._cases[name])} for name in _JUDGED}
         cost = {"judge_batch": None, **self._sums["cost_usd"]}
         cost["at_least"] = {"judge_batch": None, **cost["at_least"]}
         return {
             **self._sums,
+            **judged,
             "cost_usd": cost,
-            "cost_per": cost_per(cost["total"], self._sums["judged"]),
+            "cost_per": cost_per(cost["total"], judged["judged_anew"]),
         }
 
 
+_SUMS = ("trials", "cells", "known", "tokens", "calls")
+_JUDGED = ("judged", "judged_anew")
 _FILTERS = ("status", "of", "case", "tag", "layer", "stage")
 
 
@@ -176,6 +206,11 @@ def _paid(document: Mapping[str, Any]) -> dict[str, Any]:
         return cost
     at_least = {name: usd for name, usd in cost["at_least"].items() if name != "judge_batch"}
     return {name: usd for name, usd in cost.items() if name != "judge_batch"} | {"at_least": at_least}
+
+
+def _places(pair: Mapping[str, Any], ordered: Sequence[tuple[str, str]]) -> list[int]:
+    """Where two columns that are compared stand."""
+    return [ordered.index((pair["suite"], name)) for name in pair["between"]]
 
 
 def _of_run(panel: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:

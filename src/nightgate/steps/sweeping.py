@@ -13,7 +13,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from nightgate.cases import Suite, asked_hash, case_hash, evaluators_of, question_hashes, threshold_of
+from nightgate.cases import (
+    Suite,
+    asked_hash,
+    case_hash,
+    criterion_hashes,
+    evaluators_of,
+    questions_of,
+    threshold_of,
+)
 from nightgate.cases.problems import did_you_mean
 from nightgate.errors import InputError
 from nightgate.evaluators.registry import Registered
@@ -28,6 +36,7 @@ from nightgate.scores import Cell, Status
 from nightgate.steps.choosing import Chosen, Source
 from nightgate.steps.planning import kept_cap
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
+from nightgate.steps.reusing import same_config, same_question
 from nightgate.steps.trials import StoredTrials
 from nightgate.version import VERSION
 
@@ -150,7 +159,8 @@ def _swept_cases(
                     before[case.id],
                     case_hash=case_hash(case),
                     asked=asked_hash(case),
-                    questions=question_hashes(case, asked),
+                    questions=questions_of(suite, case, asked),
+                    criteria=criterion_hashes(case, asked),
                     trials=len(numbers),
                     numbers=numbers,
                     evaluators=names,
@@ -213,6 +223,7 @@ def planned_evaluator(
         min_coverage=suite.gate.min_coverage,
         judge_model=judge,
         judge_fingerprint=registered.facts.fingerprint,
+        config=registered.facts.config,
         base=name,
         repeat=repeat,
     )
@@ -222,16 +233,18 @@ def known_findings(store: Store, plan: Plan, source: Source) -> list[Cell]:
     """Findings that need not be paid for again, as cells of this sweep.
 
     Those of the judged run itself and of its committed sweeps count, where trial, evaluator version,
-    judge fingerprint, repeat and what the evaluator asks of the case are the same.
+    judge fingerprint, configuration, repeat and what the evaluator asks of the case are the same.
     """
     wanted: dict[Key, str] = {}
+    columns = {planned.name: planned for planned in plan.evaluators}
     for case, number, name in plan.cells():
-        planned = plan.evaluator(name)
-        wanted[_key(case, number, planned)] = name
+        wanted[_key(case, number, columns[name])] = name
     found: dict[Key, Cell] = {}
     now = {case.case_id: case for case in plan.cases}
     for manifest, is_sweep in _earlier(store, source):
-        then = {case.case_id: case for case in load_plan(store, manifest.run_id).cases}
+        before = load_plan(store, manifest.run_id)
+        then = {case.case_id: case for case in before.cases}
+        planned_then = {(e.evaluator, e.judge_fingerprint): e for e in before.evaluators}
         for row in rows_of(store, manifest, keys.SCORES):
             key = (
                 row["case_id"],
@@ -243,16 +256,13 @@ def known_findings(store: Store, plan: Plan, source: Source) -> list[Cell]:
             )
             if key not in wanted or key in found or Status(row["status"]) not in _HOLDS:
                 continue
-            if _same_question(now[row["case_id"]], then[row["case_id"]], key[2]):
+            earlier = planned_then.get((key[2], row["judge_fingerprint"]))
+            if earlier is None or not same_config(columns[wanted[key]], earlier):
+                continue
+            if same_question(now[row["case_id"]], then[row["case_id"]], key[2]):
                 cell = cell_from_row(row)
                 found[key] = replace(cell, score=replace(cell.score, evaluator=wanted[key]), attempt=1)
     return list(found.values())
-
-
-def _same_question(now: PlannedCase, then: PlannedCase, evaluator: str) -> bool:
-    """Whether a finding was about what is asked today, though the case may have been edited elsewhere."""
-    asked = now.questions.get(evaluator)
-    return now.case_hash == then.case_hash or (asked is not None and then.questions.get(evaluator) == asked)
 
 
 def _key(case: PlannedCase, number: int, planned: PlannedEvaluator) -> Key:

@@ -5,11 +5,12 @@ seen, ``ledger`` adds up calls, ``views`` makes parts of the summary document of
 threshold decision, no store and no terminal.
 """
 
+from nightgate.prices import NANO
 from nightgate.summaries.conversations import Conversations
 from nightgate.summaries.coverage import Hole, Holes
 from nightgate.summaries.families import families, family_details
 from nightgate.summaries.fingerprints import Heard, changed, mixed
-from nightgate.summaries.ledger import NANO, Ledger, cost_per
+from nightgate.summaries.ledger import Ledger, cost_per
 from nightgate.summaries.panels import merged, panels
 from nightgate.summaries.skills import SkillEvidence
 from nightgate.summaries.tallies import Tallies, Tally, tally

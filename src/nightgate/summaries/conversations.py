@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nightgate.plans import Plan
-from nightgate.summaries.ledger import NANO
+from nightgate.prices import NANO
 from nightgate.talks import EndReason, Talk
 from nightgate.trials import Ending
 

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nightgate.calls import Call, Role
+from nightgate.calls import Call, Outcome, Role
+from nightgate.prices import NANO
 from nightgate.trials import Usage
-
-NANO = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -53,12 +52,17 @@ class Ledger:
     calls: int = 0
     retries: int = 0
     late: int = 0
+    throttled: int = 0
+    wait_ms: float = 0.0
+    """Waited for admission and after throttles, all calls together."""
 
     def add(self, call: Call) -> None:
         """Count one attempt."""
         self.calls += 1
         self.retries += call.attempt > 1
         self.late += call.late
+        self.throttled += call.outcome is Outcome.THROTTLED
+        self.wait_ms += call.wait_ms
         self.paid[call.role].add(call.cost_nanousd)
         if call.role is Role.JUDGE:
             self.listed.add(call.list_nanousd)
@@ -67,8 +71,13 @@ class Ledger:
             self.usage[call.role] = self.usage[call.role] + call.usage
 
     def counts(self) -> dict[str, int]:
-        """Attempts, those of them that were retries, and those that ended after their trial."""
-        return {"total": self.calls, "retries": self.retries, "late": self.late}
+        """Attempts, and how many of them were retries, ended after their trial, or were throttled."""
+        return {
+            "total": self.calls,
+            "retries": self.retries,
+            "late": self.late,
+            "throttled": self.throttled,
+        }
 
     def cost_usd(self) -> dict[str, Any]:
         """The money of the JSON summary: null where a call's cost is unknown, with a lower bound beside.

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nightgate.adapters.store import open_store
-from nightgate.cases import Suite
+from nightgate.cases import Suite, suites_under
 from nightgate.errors import StoreError
 from nightgate.gates import Decision
-from nightgate.plans import new_run_id
 from nightgate.ports import Clock, Store
 from nightgate.requests import RunRequest
 from nightgate.rows.keys import manifest_prefix, summary_key
@@ -28,16 +25,30 @@ from nightgate.steps import reporting
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.gating import gate_run
 from nightgate.summaries import Summary
-from nightgate.wiring.afterwards import afterwards, alert, canaries, find_flaky, reruns_beside
+from nightgate.wiring.afterwards import (
+    TakenUp,
+    afterwards,
+    alert,
+    canaries,
+    committed,
+    find_flaky,
+    reruns_beside,
+    take_up,
+)
 from nightgate.wiring.afterwards import told as told_afterwards
 from nightgate.wiring.alerts import check_channels
+from nightgate.wiring.drains import drain
+from nightgate.wiring.fleets import finish_fleet, plan_fleet, roster
 from nightgate.wiring.groups import open_group, run_selection, selection_forecast
 from nightgate.wiring.home import at_home
+from nightgate.wiring.metrics import measured
+from nightgate.wiring.nights import Due, nights_of, with_run_id
 from nightgate.wiring.rejudging import baseline_word, judged_today
 from nightgate.wiring.rejudging import note as note_with_baseline
 from nightgate.wiring.rooms import (
     Progress,
     Room,
+    cancellable,
     open_room,
     room_here,
     room_of,
@@ -47,27 +58,36 @@ from nightgate.wiring.rooms import (
 from nightgate.wiring.sweeps import suite_folder, suite_of, sweep_forecast
 
 __all__ = [
+    "Due",
     "Progress",
     "Room",
     "RunRequest",
+    "TakenUp",
     "afterwards",
     "alert",
     "baseline_word",
     "canaries",
+    "cancellable",
     "check_channels",
+    "committed",
+    "drain",
+    "every_suite",
     "find_flaky",
     "finish",
     "gate",
     "headline",
     "judged_today",
     "named",
+    "nights_of",
     "note_with_baseline",
     "open_group",
     "open_room",
     "open_store",
+    "plan_fleet",
     "preflight",
     "reruns_beside",
     "room_of",
+    "roster",
     "run_request",
     "run_selection",
     "run_suite",
@@ -77,7 +97,9 @@ __all__ = [
     "suite_folder",
     "suite_of",
     "sweep_forecast",
+    "take_up",
     "told_afterwards",
+    "whole",
     "work",
 ]
 
@@ -98,29 +120,50 @@ async def run_request(
         except BaseException:
             await room.close()
             raise
-        return await room.finish()
+        return measured(await room.finish())
 
 
 async def finish(request: RunRequest, run_id: str) -> Finished:
     """Finish a run from its room in this process, or from the store alone."""
+    if request.drainers:
+        return measured(await finish_fleet(request, run_id))
     room = room_here(run_id)
     if room is not None:
-        return await room.finish()
+        return measured(await room.finish())
     store = await asyncio.to_thread(open_store, request.store)
-    return await asyncio.to_thread(finish_run, store, run_id)
+    return measured(await asyncio.to_thread(finish_run, store, run_id))
 
 
 def named(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Flow parameters with their run id fixed, so that the run can be found whatever happens to it."""
-    request = RunRequest.of_parameters(parameters)
-    if request.run_id is None and request.resume is None:
-        suite = Path(request.suite).resolve().name.lower()
-        slug = (
-            "".join(char if char.isascii() and char.isalnum() else "-" for char in suite).strip("-")
-            or "suite"
-        )
-        request = request.named(new_run_id(slug, datetime.now(UTC), secrets.token_hex(3)))
-    return request.parameters()
+    return with_run_id(RunRequest.of_parameters(parameters)).parameters()
+
+
+def whole(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Flow parameters with every field, as somebody gave them or as the defaults have it.
+
+    Raises:
+        InputError: If one is unknown or of the wrong kind.
+    """
+    return RunRequest.of_parameters(parameters).parameters()
+
+
+def every_suite(asked: Sequence[Mapping[str, Any]]) -> list[RunRequest]:
+    """The requests of a night; one with ``folder`` stands for all suites under that folder.
+
+    Raises:
+        InputError: If a folder holds no suite, or a parameter cannot be.
+    """
+    found = []
+    for parameters in asked:
+        rest = dict(parameters)
+        folder = rest.pop("folder", None)
+        if folder is None:
+            found.append(RunRequest.of_parameters(rest))
+        else:
+            suites = suites_under(Path(folder))
+            found += [RunRequest.of_parameters({**rest, "suite": str(suite)}) for suite in suites]
+    return found
 
 
 async def headline(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,6 +232,9 @@ async def run_suite(suite: str | Path | Suite, *, store: str | Path | Store, **o
     request = RunRequest.make(path, {"store": uri, **_texts(values)})
 
     async def whole() -> Summary:
+        taken = await take_up(request, suite=loaded, store=opened, clock=clock)
+        if taken is not None:
+            return Summary(taken.summary)
         finished = await run_request(request, suite=loaded, store=opened, clock=clock)
         await afterwards(request, finished.summary.run_id, suite=loaded, store=opened, clock=clock)
         return finished.summary

@@ -108,7 +108,8 @@ def looked_at(names: Iterable[str] | None, where: str) -> list[dict[str, Any]]:
         else:
             chosen = named(names, known, where)
     except InputError as error:
-        return [{"channel": "(names)", "target": VARIABLE, "ok": False, "text": str(error)}]
+        text = str(error).removeprefix(f"{VARIABLE}: ")
+        return [{"channel": "(names)", "target": VARIABLE, "ok": False, "text": text}]
     rows: list[dict[str, Any]] = []
     for definition in chosen:
         try:

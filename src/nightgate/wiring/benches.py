@@ -193,6 +193,7 @@ def _judges(request: RunRequest, suite: Suite) -> tuple[tuple[str, ...], str | N
     """
     specs = request.judges or suite.judges
     if request.panel is None:
+        specs = tuple(dict.fromkeys(specs))
         return specs, suite.panel.rule if suite.panel is not None and not request.judges else None
     try:
         Panel.of(request.panel, specs)

@@ -20,7 +20,7 @@ from nightgate.adapters.store import open_store
 from nightgate.calls import Call
 from nightgate.canaries import Reference
 from nightgate.cases import Suite, load_suite
-from nightgate.errors import ExitCode, InputError
+from nightgate.errors import STOPPED_EXIT, ExitCode, InputError
 from nightgate.plans import CANARY, Plan
 from nightgate.ports import Store
 from nightgate.recorder import bring_up, next_epoch, refuse_living
@@ -38,8 +38,6 @@ from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.wiring.canaryjudges import furnish_canaries, is_blind
 from nightgate.wiring.furnishing import Furniture, open_recorder
 from nightgate.wiring.rooms import Progress, opened, stopping_on_signals, work
-
-_EXIT = {"budget": ExitCode.BUDGET, "cancelled": ExitCode.INTERRUPTED}
 
 
 async def judge_canaries(
@@ -91,8 +89,8 @@ def exit_code(document: Mapping[str, Any] | None) -> int:
     """What ``nightgate canary`` answers: 0 no alarm, 1 alarm, 3 nothing was judged, 4 budget, 130."""
     if document is None:
         return ExitCode.INCONCLUSIVE
-    if document["stopped"] in _EXIT:
-        return _EXIT[document["stopped"]]
+    if document["stopped"] in STOPPED_EXIT:
+        return STOPPED_EXIT[document["stopped"]]
     if document["alarm"]:
         return ExitCode.FAILED
     seen = document["judged"] + document["first_looks"] + document["attacks"]["judged"]

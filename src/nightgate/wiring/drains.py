@@ -15,12 +15,17 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from nightgate.errors import DamagedError, StoreError
+from nightgate.adapters.meter import booked_nanousd
+from nightgate.adapters.store import open_store
+from nightgate.errors import DamagedError, InputError, MissingError, StoreError
+from nightgate.prices import LeasedBudget
 from nightgate.recorder import bring_up
 from nightgate.requests import RunRequest
 from nightgate.runner import Done, run_shard
+from nightgate.steps import purses
 from nightgate.steps.claims import PATIENCE_S, Claims, Taken
-from nightgate.steps.collecting import collect
+from nightgate.steps.collecting import Collected, collect
+from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.wiring.rooms import Room, on_signals, room_of
 
 T = TypeVar("T")
@@ -75,14 +80,60 @@ async def drain(
         InputError: If the run cannot be taken up here: another configuration, no such run, no module.
         OSError: If the journal cannot be written.
     """
-    room = await room_of(request, run_id)
+    try:
+        room = await room_of(request, run_id)
+    except InputError:
+        if await asyncio.to_thread(_committed, request.store, run_id):
+            return Drained(run_id=run_id, owner=owner)  # started too late: the others are through
+        raise
     try:
         on_start(room)
-        claims = Claims(room.furniture.store, run_id, len(room.shards), owner, patience_s=patience_s)
+        _share_cap(room, owner)
+        claims = Claims(
+            room.furniture.store,
+            run_id,
+            len(room.shards),
+            owner,
+            patience_s=patience_s,
+            committed=lambda: manifest_of(room.furniture.store, room.plan) is not None,
+        )
         with on_signals(room.stop):
             return await _Drain(room, claims, owner, patience_s).run()
     finally:
         await room.close()
+
+
+def _committed(uri: str, run_id: str) -> bool:
+    """Whether the run is complete, and nothing is left to play."""
+    store = open_store(uri)
+    return manifest_of(store, load_plan(store, run_id)) is not None
+
+
+def _share_cap(room: Room, owner: str) -> None:
+    """From here on the worker's money is leased from the run's purse; without a cap there is none."""
+    furniture, run_id = room.furniture, room.plan.run_id
+    cap = furniture.budget.cap_nanousd
+    if not cap:
+        return
+    store, workers, calls = furniture.store, furniture.request.drainers, furniture.meter.prefix
+
+    def lend(missing: int) -> int:
+        while True:
+            try:
+                return purses.lease(store, run_id, owner, calls, missing, workers)
+            except (DamagedError, MissingError):
+                raise
+            except StoreError:
+                time.sleep(_PAUSE_S)  # in a thread of its own: the call waits, as for a rate limit
+
+    budget = LeasedBudget(cap, lend)
+
+    def settle() -> None:
+        with contextlib.suppress(StoreError):  # then whoever finishes the run reads it in the ledger
+            purses.settle(store, run_id, owner, lambda _: budget.spent_nanousd)
+
+    furniture.budget = furniture.meter.budget = budget
+    furniture.stack.callback(settle)
 
 
 class _Drain:
@@ -143,7 +194,7 @@ class _Drain:
                 return  # away; what is held goes on
             if taken is None:
                 return
-            self.found.taken_over += taken.before
+            self.found.taken_over += taken.before is not None
             self.tasks[taken.shard] = asyncio.create_task(self._play(taken))
 
     def _reap(self) -> None:
@@ -155,7 +206,9 @@ class _Drain:
 
     async def _play(self, taken: Taken) -> None:
         room = self.room
-        done = await self._patiently(self._caught_up) if taken.before else room.done
+        done = room.done
+        if taken.before is not None:
+            done = await self._patiently(partial(self._caught_up, taken))
         shop = replace(room.shop, admit=partial(self._admitted, taken.shard))
         receipt = await run_shard(shop, room.shards[taken.shard], done)
         await room.furniture.hub.settle()
@@ -170,13 +223,15 @@ class _Drain:
         else:
             self.found.lost += 1
 
-    async def _caught_up(self) -> Done:
+    async def _caught_up(self, taken: Taken) -> Done:
         """What is in the store by now: another worker may have played a part of the shard."""
         room, sweep = self.room, self.room.plan.is_sweep
         store, run_id = room.furniture.store, room.plan.run_id
         # The journal of a worker that was killed on this machine knows its last second.
         await asyncio.to_thread(bring_up, store, run_id, room.furniture.request.spool_folder)
         found = await asyncio.to_thread(collect, store, run_id, sweep=sweep)
+        if taken.silent and taken.before is not None and room.furniture.budget.cap_nanousd:
+            await asyncio.to_thread(self._settle_for, taken.before, found)
         before = room.done
 
         def reader(case_id: str, number: int) -> Any:
@@ -189,6 +244,15 @@ class _Drain:
             cell=lambda *key: found.cell(*key) or before.cell(*key),
             plays=dict(found.plays),
         )
+
+    def _settle_for(self, owner: str, found: Collected) -> None:
+        """What a dead worker spent stands in the ledger; what else it had leased is free again."""
+        ledger = found.calls()
+
+        def spent(calls: str) -> int:
+            return booked_nanousd((call for call in ledger if call.call_id.startswith(calls)), ledger)
+
+        purses.settle(self.room.furniture.store, self.room.plan.run_id, owner, spent)
 
     async def _renew(self) -> None:
         while True:

@@ -93,7 +93,7 @@ async def draw_up_selection(
         if priced:
             known = await asyncio.to_thread(sweeping.known_findings, store, plan, source)
             spent = await asyncio.to_thread(sweepcosts.spent_on_judging, store, source)
-            told = sweepcosts.forecast(plan, suite, known, furniture.prices, spent)
+            told = sweepcosts.forecast(plan, suite, known, furniture.prices, spent, furniture.hub.foresee)
             drawn.forecasts.append((run.suite, told))
     if not drawn.plans:
         raise _nothing(drawn.left_out)

@@ -7,7 +7,9 @@ workers is not its business: a flow does, or a script.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from nightgate.adapters.store import open_store
@@ -16,9 +18,11 @@ from nightgate.ports import Store
 from nightgate.requests import RunRequest
 from nightgate.runner import Done
 from nightgate.shards import Shard
-from nightgate.steps.claims import PATIENCE_S, Standing, Watch, claims_of, reopen, sweep_up
+from nightgate.steps.claims import Watch, reopen, sweep_up
 from nightgate.steps.finishing import Finished, finish_run
+from nightgate.steps.purses import open_purse
 from nightgate.steps.reading import load_plan
+from nightgate.steps.rosters import Roster
 from nightgate.wiring.rooms import Progress, Room, open_room
 
 
@@ -41,6 +45,10 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
     try:
         run_id = room.plan.run_id
         await asyncio.to_thread(reopen, store, run_id, _missing(room))
+        if cap := room.furniture.budget.cap_nanousd:
+            held = (await asyncio.to_thread(Watch(store, run_id).look)).held
+            spent = room.furniture.budget.spent_nanousd
+            await asyncio.to_thread(open_purse, store, run_id, cap, spent, anew=not held)
         # What was taken over from another run has to be in the store before a worker looks.
         await room.shop.recorder.flush()
     finally:
@@ -53,20 +61,28 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
     }
 
 
-def watch(store: Store, run_id: str, patience_s: float = PATIENCE_S) -> Watch:
-    """The parent's view of the workers."""
-    return Watch(store, run_id, patience_s=patience_s)
+async def finish_fleet(request: RunRequest, run_id: str) -> Finished:
+    """Commit what is complete; the claims go with it.
 
-
-async def finish_fleet(
-    request: RunRequest, run_id: str, standing: Standing, wall_s: float | None = None
-) -> Finished:
-    """Commit what is complete; the claims go with it."""
+    Raises:
+        StoreError: If the store refused; nothing is lost, the same call finishes the run later.
+    """
     store = await asyncio.to_thread(open_store, request.store)
+    plan = await asyncio.to_thread(load_plan, store, run_id)
+    standing = await asyncio.to_thread(Watch(store, run_id).look)
+    since = datetime.now(UTC) - datetime.fromisoformat(plan.started_at)
+    # A plan keeps its scheduled start: how late it was begun is no part of how long it took.
+    wall_s = since.total_seconds() if request.scheduled is None and not request.once else None
     finished = await asyncio.to_thread(finish_run, store, run_id, stopped=standing.stopped, wall_s=wall_s)
     if finished.summary.as_dict()["complete"]:
         await asyncio.to_thread(sweep_up, store, run_id)
     return finished
+
+
+def roster(request: RunRequest, planned: Mapping[str, Any]) -> Roster:
+    """Who is to work on a planned run. Blocking: looks at its claims."""
+    store = open_store(request.store)
+    return Roster(Watch(store, planned["run_id"]), planned["shards"], request.drainers)
 
 
 def _planned(store: Store, run_id: str) -> bool:
@@ -88,6 +104,3 @@ def _whole(shard: Shard, done: Done, columns: dict[str, tuple[str, ...]], sweep:
         (sweep or key in done.trials) and all((*key, name) in done.cells for name in columns[key[0]])
         for key in shard.trials
     )
-
-
-__all__ = ["claims_of", "finish_fleet", "plan_fleet", "watch"]

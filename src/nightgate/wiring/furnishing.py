@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -160,12 +160,18 @@ def models_of(
         (suite.path / "scripts",),
         in_flight=max(request.concurrency, request.judge_concurrency),
         now=time.monotonic,
+        workers=max(1, request.drainers),
     )
     return meter, hub
 
 
-async def draw_up(furniture: Furniture, now: datetime) -> Plan:
+async def draw_up(furniture: Furniture, now: datetime, sources: Mapping[str, str] | None = None) -> Plan:
     """The plan that this request would make today; nothing is stored.
+
+    Args:
+        furniture: Of this process.
+        now: The run's scheduled start.
+        sources: Digests of what ``fingerprint:`` names, where they were read already.
 
     Raises:
         InputError: If the agent cannot be built as the contract wants it.
@@ -175,7 +181,8 @@ async def draw_up(furniture: Furniture, now: datetime) -> Plan:
     from nightgate.adapters.sources import digests
 
     suite = furniture.suite
-    sources = await asyncio.to_thread(digests, suite.fingerprint, suite.path)
+    if sources is None:
+        sources = await asyncio.to_thread(digests, suite.fingerprint, suite.path)
     identity = model_identity(suite.model, (suite.path / "scripts",))
     agents, tools = await probing.fingerprints(
         suite, furniture.factory, RefusingModel(), identity, sources, _users(suite)

@@ -22,7 +22,7 @@ from nightgate.adapters.batch.records import awaits_batch
 from nightgate.adapters.store import open_store
 from nightgate.calls import Call
 from nightgate.cases import Suite, load_suite
-from nightgate.errors import ExitCode, InputError, MissingError
+from nightgate.errors import STOPPED_EXIT, InputError, MissingError
 from nightgate.plans import Plan, new_run_id
 from nightgate.ports import Store
 from nightgate.recorder import bring_up, refuse_living
@@ -44,7 +44,7 @@ LIVE_WAVE = 8
 """Parts that are worked on together: enough to keep the judges busy while small runs end."""
 BATCH_WAVE = 64
 """The same where judgements wait for hours: what waits together is submitted together."""
-_WHY: dict[int, str] = {ExitCode.BUDGET: "budget", ExitCode.INTERRUPTED: "cancelled"}
+_WHY: dict[int, str] = {int(code): why for why, code in STOPPED_EXIT.items()}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class Group:
         """Count a part that is over in this process."""
         document = finished.summary.as_dict()
         self.stopped = self.stopped or document["stopped"]
-        self.combined.add(document, finished.tallies, finished.decision)
+        self.combined.add(document, finished.tallies, finished.decision, finished.cases)
 
     async def finish(self) -> Summary:
         """Count what was not counted here, and write the summary of the whole."""
@@ -190,7 +190,10 @@ def _whole(request: RunRequest, plans: Sequence[Plan]) -> Plan:
         plans[0],
         run_id=request.sweep_id or "",
         suite=", ".join(dict.fromkeys(plan.suite for plan in plans)),
-        cases=tuple(case for plan in plans for case in plan.cases),
+        # A case of many nights is one case; two suites may call theirs alike.
+        cases=tuple(
+            replace(case, case_id=f"{plan.suite}: {case.case_id}") for plan in plans for case in plan.cases
+        ),
         expected_calls={},
     )
 

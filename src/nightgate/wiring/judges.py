@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nightgate.calibration import may_block
-from nightgate.cases import Suite
+from nightgate.cases import Suite, criterion_hashes, evaluators_of
 from nightgate.cases.kinship import kinship
 from nightgate.errors import InputError
 from nightgate.evaluators import registry
@@ -96,4 +96,8 @@ def advisory(suite: Suite, store: Store, evaluators: Mapping[str, Registered], *
         return []
     facts = {name: evaluators[name].facts for name in planning.planned_names(suite, live=live)}
     judges = {name: known.fingerprint for name, known in facts.items() if known.kind == "judge"}
-    return sorted(set(judges) - may_block(calibrating.kept(store, suite.suite), judges))
+    criteria: dict[str, set[str]] = {}
+    for case in suite.cases:
+        for name, text in criterion_hashes(case, evaluators_of(suite, case, live=live)).items():
+            criteria.setdefault(name, set()).add(text)
+    return sorted(set(judges) - may_block(calibrating.kept(store, suite.suite), judges, criteria))

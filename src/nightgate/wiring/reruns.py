@@ -22,6 +22,7 @@ from nightgate.judging import curtailed
 from nightgate.plans import Plan
 from nightgate.playing import not_run
 from nightgate.ports import Clock, Store
+from nightgate.recorder import refuse_living
 from nightgate.requests import SUSPECTS, RunRequest
 from nightgate.rows import keys
 from nightgate.rows.facts import call_from_row
@@ -30,9 +31,10 @@ from nightgate.scores import Cell, Status
 from nightgate.shards import Shard
 from nightgate.steps import flaky
 from nightgate.steps.flakyplan import rerun_id
+from nightgate.steps.planning import kept_cap
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
-from nightgate.steps.rerunning import left_out
-from nightgate.trials import Trial
+from nightgate.steps.rerunning import left_out, left_out_as
+from nightgate.trials import Ending, Trial
 from nightgate.wiring.rooms import Progress, Room, open_room, stopping_on_signals
 
 _VERDICTS = {Status.PASS: True, Status.FAIL: False}
@@ -60,11 +62,12 @@ async def find_flaky(
         beside: Other runs of the night whose money counts against the same cap.
 
     Returns:
-        The document ``runs/<run_id>/flakiness.json`` (``steps.flakybook``), with ``reruns_stopped`` where
-        nothing or not all could be played; ``night: false`` where the run is none.
+        The document ``runs/<run_id>/flakiness.json`` (``steps.flakybook``); ``reruns_stopped`` says why
+        nothing or not all could be played. ``night: false`` where the run is none.
 
     Raises:
         MissingError: If there is no such run.
+        InputError: If another process here plays the reruns.
         StoreError: If the store refused; the same call goes on later.
     """
     store = store if store is not None else await asyncio.to_thread(open_store, request.store)
@@ -76,12 +79,13 @@ async def find_flaky(
     except InputError as error:
         if isinstance(error, MissingError):
             raise
+        # Another process here plays them: decided without, what it finds would be lost.
+        refuse_living(rerun_id(run_id), request.spool_folder)
         # What cannot be played leaves suspects as suspects: the night is decided without.
         stopped = str(error)
     if stopped == "cancelled":
         return {"schema": 1, "run_id": run_id, "night": False, "reason": "its reruns were stopped by hand"}
-    document = await asyncio.to_thread(flaky.settle, store, run_id)
-    return {**document, "reruns_stopped": stopped}
+    return await asyncio.to_thread(flaky.settle, store, run_id, stopped=stopped)
 
 
 async def rerun_suspects(
@@ -111,7 +115,7 @@ async def rerun_suspects(
     stored = await asyncio.to_thread(_stored, store, rerun_id(run_id))
     if stored is not None and await asyncio.to_thread(manifest_of, store, stored) is not None:
         return None
-    if night.budget_nanousd == 0:
+    if replace(request, budget_usd=kept_cap(night, request)).budget_nanousd(None) == 0:
         return "budget"
     heard = _Heard(progress or Progress())
     asked = _request(request, night, stored)
@@ -120,9 +124,11 @@ async def rerun_suspects(
         try:
             spent = await asyncio.to_thread(_spent, store, [run_id, *beside])
             room.furniture.meter.recall(spent)
-            await _play(room, queue, heard)
+            ended = await asyncio.to_thread(_ended, room)
+            if ended is None:
+                await _play(room, queue, heard)
             if room.stop.reason != "cancelled":
-                _leave_out(room, heard)
+                _leave_out(room, heard, ended or left_out(room.plan, stopped=room.stop.reason))
         except BaseException:
             await room.close()
             raise
@@ -229,11 +235,17 @@ def _verdict(plan: Plan, cell: Cell) -> bool | None:
     return _VERDICTS.get(cell.score.status)
 
 
-def _leave_out(room: Room, heard: _Heard) -> None:
+def _ended(room: Room) -> Mapping[str, Any] | None:
+    """Why an earlier process left trials out, if it came so far: what was not played is no evidence."""
+    trials = (read() for read in room.done.trials.values())
+    why = next((trial.error for trial in trials if trial.ending is Ending.NOT_RUN), None)
+    return None if why is None else left_out_as(room.plan, why)
+
+
+def _leave_out(room: Room, heard: _Heard, why: Mapping[str, Any]) -> None:
     """Record what was not played, and why: the reruns are complete with it."""
     suite = {case.id: case for case in room.shop.suite.cases}
     recorder = room.shop.recorder
-    why = left_out(room.plan, stopped=room.stop.reason)
     for case, number in room.plan.trials():
         key = (case.case_id, number)
         names = [

@@ -32,6 +32,7 @@ from nightgate.steps import planning, rerunning, sweeping
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.trials import Trial
 from nightgate.wiring.furnishing import Furniture, draw_up, furnish, go_on, start_anew, stored_plan
+from nightgate.wiring.metrics import check_metrics
 from nightgate.wiring.sweeps import draw_up_sweep, furnish_sweep, go_on_with_sweep, start_sweep, swept
 
 SHARD_TRIALS = 250
@@ -60,6 +61,8 @@ class Progress:
     on_warning: Callable[[str], None] = lambda _: None
     on_trial: Callable[[Trial], None] = lambda _: None
     on_cell: Callable[[Cell], None] = lambda _: None
+    on_judged: Callable[[], None] = lambda: None
+    """A trial has all its findings, whoever made them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,6 +152,7 @@ async def open_room(
             anything was spent.
     """
     began = time.monotonic()
+    check_metrics()
     use_system_memory()
     progress = progress or Progress()
     loaded = suite if suite is not None else await asyncio.to_thread(load_suite, request.suite)
@@ -267,6 +271,7 @@ def _workshop(furniture: Furniture, plan: Plan, progress: Progress) -> Workshop:
         curtailment=Curtailment(plan) if plan.curtail else None,
         on_trial=progress.on_trial,
         on_cell=progress.on_cell,
+        on_judged=progress.on_judged,
     )
 
 
@@ -315,6 +320,14 @@ def stopping_on_signals(run_id: str) -> Iterator[None]:
         return
     with on_signals(room.stop):
         yield
+
+
+@contextlib.contextmanager
+def cancellable() -> Iterator[asyncio.Event]:
+    """An event that Ctrl-C and SIGTERM set while the block runs, for a parent that only waits."""
+    stopped = asyncio.Event()
+    with on_signals(lambda _: stopped.set()):
+        yield stopped
 
 
 @contextlib.contextmanager

@@ -181,7 +181,7 @@ async def sweep_forecast(request: RunRequest) -> dict[str, Any]:
         plan = draw_up_sweep(furniture, datetime.now(UTC))
         known = await asyncio.to_thread(sweeping.known_findings, store, plan, source)
         spent = await asyncio.to_thread(sweepcosts.spent_on_judging, store, source)
-    return sweepcosts.forecast(plan, suite, known, furniture.prices, spent)
+    return sweepcosts.forecast(plan, suite, known, furniture.prices, spent, furniture.hub.foresee)
 
 
 def suite_of(store_uri: str | None, run: str, given: str | None) -> str:

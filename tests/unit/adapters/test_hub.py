@@ -37,9 +37,13 @@ def standin() -> Iterator[Standin]:
         yield made
 
 
-def a_hub(folder: Path = Path(), *, in_flight: int = 10, journal: Journal | None = None) -> ModelHub:
+def a_hub(
+    folder: Path = Path(), *, in_flight: int = 10, journal: Journal | None = None, workers: int = 1
+) -> ModelHub:
     meter = a_meter(journal=journal if journal is not None else Journal())
-    return ModelHub(meter, PriceTable.load(), [folder], in_flight=in_flight, now=time.monotonic)
+    return ModelHub(
+        meter, PriceTable.load(), [folder], in_flight=in_flight, now=time.monotonic, workers=workers
+    )
 
 
 async def test_a_model_is_built_once_for_a_role(scripts: Path) -> None:
@@ -195,3 +199,27 @@ async def test_the_users_own_model_is_not_closed_behind_a_run(tmp_path: Path) ->
 
     assert isinstance(model.inner, ng_mine.Mine)
     assert ng_mine.CLOSED == []
+
+
+async def test_workers_share_what_a_model_may_be_driven_to() -> None:
+    """The provider counts them together."""
+    hub = a_hub(workers=4)
+    limiter = hub.build(
+        "openai:m?base_url=http://127.0.0.1:9/v1&max_in_flight=9&rpm=1200", Role.AGENT
+    )._limiter
+
+    assert (limiter.most, limiter._interval_s) == (2, 0.2)
+
+
+async def test_workers_without_a_limit_drive_a_model_as_hard_as_each_is_asked_to() -> None:
+    """``--concurrency`` is each worker's."""
+    hub = a_hub(workers=4)
+
+    assert hub.build("openai:m?base_url=http://127.0.0.1:9/v1", Role.AGENT)._limiter.most == 10
+
+
+async def test_a_limit_that_leaves_a_worker_without_a_call_is_refused() -> None:
+    """It could never play anything."""
+    hub = a_hub(workers=4)
+    with pytest.raises(InputError, match="max_in_flight=3 cannot be shared by 4 workers"):
+        hub.build("openai:m?base_url=http://127.0.0.1:9/v1&max_in_flight=3", Role.AGENT)

@@ -309,6 +309,40 @@ async def test_the_cost_of_an_attempt(inner: TinyModel, price: Any, cost: int | 
     assert ledger(model).ends[0].cost_nanousd == cost
 
 
+def telling(**usage: Any) -> list[Any]:
+    """An answer whose metadata tells these tokens."""
+    return [event for event in said() if "metadata" not in event] + [{"metadata": {"usage": usage}}]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"inputTokens": None, "outputTokens": None, "totalTokens": None},
+        {"inputTokens": "10", "outputTokens": "5", "totalTokens": "15"},
+    ],
+    ids=["null", "text"],
+)
+async def test_an_answer_with_unreadable_tokens_has_no_known_cost(usage: dict[str, Any]) -> None:
+    """It was billed: as 0 dollars, known, a budget would never bind. The cap books what was held for it."""
+    budget = Budget(10**9)
+    model = metered(in_turn(telling(**usage)), a_meter(budget=budget), price=PRICE)
+
+    assert await ask(model) == "ok"
+
+    (call,) = ledger(model).ends
+    assert (call.outcome, call.usage, call.cost_nanousd) == (Outcome.OK, None, None)
+    assert budget.spent_nanousd > 0
+
+
+async def test_unreadable_tokens_do_not_break_the_agent_that_has_its_answer() -> None:
+    """The SDK adds up what it is given, and null plus a number raises there: blamed on the agent."""
+    reply = telling(inputTokens=None, outputTokens="5", totalTokens=None, cacheReadInputTokens=None)
+
+    trial = await played(metered(in_turn(reply), price=PRICE))
+
+    assert (trial.ending, trial.error, trial.cost_nanousd) == (Ending.COMPLETED, None, None)
+
+
 async def test_missing_credentials_end_each_call_without_one_being_sent() -> None:
     """The provider's client would ask somewhere else, or raise something of its own."""
     model = metered(in_turn(), problem="set OPENAI_API_KEY")

@@ -336,10 +336,37 @@ def test_each_provider_counts_in_its_way(text: str, kind: str) -> None:
     st.sampled_from(["inside", "beside"]),
 )
 def test_counts_are_never_negative_whatever_is_reported(raw: dict[str, Any], kind: Any) -> None:
-    """Servers report nothing, null or less than they cached."""
+    """Servers report nothing, null or less than they cached; what nobody can read is no count at all."""
     usage = normalise_usage(raw, kind)
+    if usage is None:
+        return
     assert min(usage.input, usage.output, usage.cache_read, usage.cache_write) >= 0
     assert all(isinstance(n, int) for n in (usage.input, usage.output, usage.cache_read, usage.cache_write))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"inputTokens": None, "outputTokens": None},
+        {"inputTokens": "10", "outputTokens": "5"},
+        {"inputTokens": 10, "outputTokens": None},
+        {"inputTokens": True, "outputTokens": 5},
+        {"inputTokens": -1, "outputTokens": 5},
+        {"inputTokens": 10, "outputTokens": float("nan")},
+        {"totalTokens": 15},
+        {},
+    ],
+)
+@pytest.mark.parametrize("kind", ["inside", "beside"])
+def test_tokens_that_nobody_can_read_are_unknown_and_not_none_at_all(raw: dict[str, Any], kind: Any) -> None:
+    """As 0 tokens such an answer cost nothing, and no cap would ever bind."""
+    assert normalise_usage(raw, kind) is None
+
+
+def test_a_count_of_nothing_is_a_count() -> None:
+    """A model on this machine that had its prompt in memory reads 0 tokens."""
+    assert normalise_usage({"inputTokens": 0, "outputTokens": 0}, "inside") == Usage()
+    assert normalise_usage({"inputTokens": 3, "cacheReadInputTokens": None}, "beside") == Usage(input=3)
 
 
 def test_the_sdks_openai_metadata_counts_cached_tokens_inside() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nightgate.calibration import (
+    Asked,
     Evidence,
     Judgement,
     Label,
@@ -168,10 +169,10 @@ def test_only_the_very_judge_that_met_the_bar_may_block() -> None:
     """A new prompt is a new judge."""
     document = calibrated(evidence(*judged(50, 2, 2, 60))).document
 
-    assert may_block(document, {"E": "f", "Other": "f"}) == {"E"}
-    assert may_block(document, {"E": "g"}) == frozenset()
-    assert may_block(None, {"E": "f"}) == frozenset()
-    assert may_block({**document, "schema": 2}, {"E": "f"}) == frozenset()
+    assert may_block(document, {"E": "f", "Other": "f"}, {}) == {"E"}
+    assert may_block(document, {"E": "g"}, {}) == frozenset()
+    assert may_block(None, {"E": "f"}, {}) == frozenset()
+    assert may_block({**document, "schema": 2}, {"E": "f"}, {}) == frozenset()
     assert doctest.testmod(bar).failed == 0
 
 
@@ -262,3 +263,102 @@ def test_a_judge_of_another_run_alone_is_listed() -> None:
         ("new", True),
         ("f", False),
     ]
+
+
+# -- edited questions ---------------------------------------------------------------------------------
+
+OLD, NEW = Asked("q-old", "kind?"), Asked("q-new", "short?")
+
+
+def asked_anew(**more: Any) -> dict[str, Any]:
+    """Run ``r`` asks the new question of case ``a``; run ``before`` asked the old one."""
+    pinned = Pinned(threshold="0.85", fingerprint="f", criteria=frozenset({"short?"}))
+    values: dict[str, Any] = {
+        "pinned": {"E": pinned},
+        "own": {("r", "E"): "f", ("before", "E"): "f"},
+        "asked": {("r", "a", "E"): NEW, ("before", "a", "E"): OLD},
+    }
+    return values | more
+
+
+def test_a_verdict_comes_before_none() -> None:
+    """The run's judge was throttled, a sweep with the same judge was not; also between repeats."""
+    broken, swept = a_judgement(verdict=None), a_judgement(verdict=False)
+    late = a_judgement("b", verdict=True, repeat=1)
+
+    found = joined(evidence([broken, a_judgement("b", verdict=None), swept, late], [a_label()]))["E", "f"]
+
+    assert [pair.judgement.verdict for pair in found] == [False, True]
+    assert found[0].own_verdict is False
+
+
+def test_what_was_said_to_another_question_is_in_no_figure() -> None:
+    """The criterion was edited between two runs: the same judge, and another question to it."""
+    judgements, labels = judged(60, 0, 0, 60, run_id="before", asked=OLD)
+    labels = [a_label(one.case_id, one.passed, run_id="before") for one in labels]
+    asked = {("before", one.case_id, "E"): OLD for one in judgements}
+    asked |= {("r", one.case_id, "E"): NEW for one in judgements}
+
+    document = calibrated(evidence(judgements, labels, **asked_anew(asked=asked))).document
+
+    (judge,) = document["judges"]
+    assert (judge["word"], judge["labels"]["other_question"]) == (Word.NO_LABELS, 120)
+    assert judge["why"] == "all 120 labels are of another question: the criterion was edited"
+    assert set(judge["counts"].values()) == {0}
+    assert judge["of_old_labels"] is False
+
+
+def test_a_sweep_by_todays_question_is_not_taken_for_the_old_one() -> None:
+    """Its verdicts were dropped as duplicates of the run's."""
+    old = a_judgement(run_id="before", asked=OLD, verdict=False)
+    new = a_judgement(run_id="before", asked=NEW, verdict=True)
+
+    (pair,) = joined(evidence([old, new], [a_label(run_id="before")], **asked_anew()))["E", "f"]
+
+    assert (pair.judgement.verdict, pair.current) == (True, True)
+    assert (pair.own_verdict, pair.is_own) == (False, False)
+
+
+def test_an_undated_label_is_about_what_its_run_asked() -> None:
+    """Somebody answered the old question: a date after the new one says that they looked again."""
+    swept = a_judgement(run_id="before", asked=NEW)
+    since = {("a", "E", "q-new"): START}
+    label = {"run_id": "before"}
+
+    assert not young(a_label(**label), swept, **asked_anew())
+    assert not young(
+        a_label(**label, labelled_at=START.replace(hour=23, minute=0)),
+        swept,
+        **asked_anew(asked_since={("a", "E", "q-new"): START.replace(hour=23, minute=1)}),
+    )
+    assert young(a_label(**label, labelled_at=START), swept, **asked_anew(asked_since=since))
+
+
+def test_a_case_that_the_run_lacks_counts_where_others_are_asked_the_same() -> None:
+    """Cases come and go; a judge is calibrated for the text."""
+    same, other = a_judgement("gone", asked=Asked("x", "short?")), a_judgement("gone", asked=OLD)
+    found = evidence([], **asked_anew())
+
+    assert (found.is_current(same), found.is_current(other)) == (True, False)
+
+
+def test_repeats_of_two_questions_are_not_one_judges_flicker() -> None:
+    """It was asked something else the second time."""
+    looks = [a_judgement(asked=OLD), a_judgement(asked=NEW, verdict=False, repeat=1)]
+
+    (judge,) = calibrated(evidence(looks, **asked_anew())).document["judges"]
+
+    assert judge["repeats"]["cells"] == 0
+
+
+def test_only_criteria_that_were_calibrated_let_a_judge_block() -> None:
+    """Its fingerprint is the same: the criterion's text stands in the case."""
+    judgements, labels = judged(60, 0, 0, 60, asked=NEW)
+    asked = {("r", one.case_id, "E"): NEW for one in judgements}
+    document = calibrated(evidence(judgements, labels, **asked_anew(asked=asked))).document
+
+    assert may_block(document, {"E": "f"}, {"E": {"short?"}}) == {"E"}
+    assert may_block(document, {"E": "f"}, {"E": {"short?", "kind?"}}) == frozenset()
+    before = {**document, "judges": [{**document["judges"][0]}]}
+    del before["judges"][0]["criteria"]
+    assert may_block(before, {"E": "f"}, {"E": {"short?"}}) == frozenset()

@@ -13,6 +13,8 @@ from nightgate.cases.kinship import kinship
         ("openai:gpt-6-luna", "openai:gpt-6-luna"),
         ("openai:gpt-6-luna?temperature=1", "openai-responses:gpt-6-luna"),
         ("bedrock:us.amazon.nova-lite-v1:0", "bedrock:us.amazon.nova-lite-v1:0?max_tokens=10"),
+        ("import:mine:a", "import:mine:a"),
+        ("scripted:baseline", "scripted:baseline"),
     ],
 )
 def test_the_same_model_is_the_same_whatever_its_options(agent: str, judge: str) -> None:
@@ -37,8 +39,10 @@ def test_one_family_is_named(agent: str, judge: str, family: str) -> None:
 @pytest.mark.parametrize(
     ("agent", "judge"),
     [
-        ("scripted:baseline", "scripted:baseline"),
-        ("import:mine:a", "import:mine:a"),
+        ("scripted:baseline", "scripted:judge"),
+        ("scripted:gpt-like", "scripted:gpt-judge"),
+        ("import:mine:a", "import:mine:b"),
+        ("import:mine:a", "openai:mine:a"),
         ("openai:gpt-6", "anthropic:claude-b"),
         ("openai:my-own", "openai:another"),
         ("openai:egptian", "openai:gpt-6"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from decimal import Decimal
 from pathlib import Path
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nightgate.cases import Case, EvaluatorConfig, Suite
+from nightgate.cases import Case, EvaluatorConfig, Quarantine, Suite
 from nightgate.cases.binding import bind
 from nightgate.cases.documents import parse_yaml
+from nightgate.cases.models import GateConfig
 
 HERE = Path("x.yaml")
 
@@ -144,6 +146,33 @@ def test_wrong_parts_of_a_case_are_named(text: str, message: str) -> None:
 
     assert len(found) == 1
     assert message in found[0]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("20261201", "'20261201'", "2026-W49-2", "2026-335", "2026-12-1", "26-12-01", "2026-11-31"),
+        *("2026-12-01T00:00:00", "2026-12-01Z", "1796083200", "~", "'２０２６-12-01'"),
+    ],
+)
+def test_a_day_is_written_in_one_form(written: str) -> None:
+    """Quarantines end on it: a number is a time stamp to some and a day to others."""
+    case = f"id: a\ninput: x\nquarantine:\n  owner: o\n  reason: r\n  until: {written}\n"
+
+    (found,) = _problems(case)
+
+    assert found.startswith("x.yaml:6: quarantine.until: ")
+    assert "must be a date such as 2026-11-29" in found
+
+
+def test_a_day_from_code_is_a_date_or_the_same_text() -> None:
+    """A number or a moment in time would be rounded to a day that nobody wrote."""
+    day = dt.date(2026, 12, 1)
+    for value in (day, "2026-12-01"):
+        assert Quarantine(owner="o", reason="r", until=value).until == day
+    for wrong in (20261201, dt.datetime(2026, 12, 1, 12, tzinfo=dt.UTC)):
+        with pytest.raises(ValidationError, match="must be a date such as"):
+            Quarantine(owner="o", reason="r", until=wrong)
 
 
 def test_every_problem_of_a_case_comes_with_its_own_line() -> None:
@@ -304,3 +333,12 @@ def test_trials_of_a_case_override_those_of_the_suite() -> None:
 
     assert suite.trials_of(Case(id="a", input="x")) == 3
     assert suite.trials_of(Case(id="a", input="x", trials=1)) == 1
+
+
+@pytest.mark.parametrize("rule", ["{}", "{max_drop: 0.03}", "{alpha: 0.05}"])
+def test_a_regression_rule_that_says_nothing_is_refused(rule: str) -> None:
+    """It looked like a rule."""
+    found = _problems(f"regression: {rule}", GateConfig)
+
+    assert [problem for problem in found if "neither max_drop nor alpha" in problem] == found
+    assert bool(found) is (rule == "{}")

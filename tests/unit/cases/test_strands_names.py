@@ -34,8 +34,16 @@ def _generate() -> dict[str, Any]:
             "required": [
                 key for key, value in parameters.items() if value.default is inspect.Parameter.empty
             ],
+            "reads_expected": _reads_expected(kind),
         }
     return found
+
+
+def _reads_expected(kind: type) -> bool:
+    """Whether the source of a class, of one it is made of, or of their common prompt has the word."""
+    bases = (base for base in kind.__mro__ if base.__module__.startswith("strands_evals."))
+    sources = [inspect.getsource(base) for base in bases if base.__name__ != "Evaluator"]
+    return any("expected_output" in source or "compose_test_prompt" in source for source in sources)
 
 
 def test_the_committed_list_is_what_the_installed_library_has() -> None:
@@ -45,6 +53,14 @@ def test_the_committed_list_is_what_the_installed_library_has() -> None:
     assert listed == _generate(), (
         f"run `python {Path(__file__).name}` after an upgrade of strands-agents-evals"
     )
+
+
+def test_it_says_who_reads_the_expected_output() -> None:
+    """An edit of it leaves their findings behind, and nobody else's."""
+    read = {name for name, known in names.strands().items() if known.reads_expected}
+
+    assert {"OutputEvaluator", "TrajectoryEvaluator", "Equals"} <= read
+    assert not read & {"HelpfulnessEvaluator", "FaithfulnessEvaluator", "Contains", "ToolCalled"}
 
 
 def test_judges_are_the_ones_that_take_a_model() -> None:

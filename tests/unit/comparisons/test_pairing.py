@@ -119,6 +119,19 @@ def test_another_judge_is_not_comparable_and_the_reason_says_what_to_do() -> Non
     assert not pair(base, a_side("b", some(0, 20), evaluators=[judge()])).newly_broken
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"), [("a", "b", True), ("a", "a", False), (None, "b", False), ("a", None, False)]
+)
+def test_edited_params_of_a_check_are_not_comparable(
+    before: str | None, after: str | None, told: bool
+) -> None:
+    """Sixty words then and one word now: another question; runs from before it was kept do not say."""
+    base = a_side("a", some(20), evaluators=[lenient(config=before)])
+    now = a_side("b", some(20), evaluators=[lenient(config=after)])
+
+    assert ("its params were edited" in (reason(base, now) or "")) is told
+
+
 def test_another_version_of_an_evaluator_is_not_comparable() -> None:
     """Its findings may be others over the same trials."""
     base, now = a_side("a", some(20)), a_side("b", some(20), evaluators=[lenient(version=2)])

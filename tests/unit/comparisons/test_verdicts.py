@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from nightgate.comparisons import Word, compare
+from nightgate.comparisons.verdicts import Change
+from nightgate.comparisons.wording import change_text
 from nightgate.stats.power import LEAST_CASES_FOR_A_CLAIM
 from pairs import a_side, beside, counted, judge, lenient, some
 
@@ -163,3 +165,32 @@ def test_a_regression_beside_an_improvement_is_a_regression() -> None:
 
     assert [change.word for change in found.changes] == [Word.IMPROVED, Word.REGRESSED]
     assert found.word is Word.REGRESSED
+
+
+def test_the_interval_of_a_variant_goes_with_the_corrected_decision() -> None:
+    """Where Holm stops, all that follows has the level at which it stopped."""
+    base = counted("base", [(2, 3)] * 30)
+    moved = [(7, 1), (9, 2), (11, 3)]
+    better = [[(3, 3)] * up + [(1, 3)] * down + [(2, 3)] * (30 - up - down) for up, down in moved]
+
+    found = [c.changes[0] for c in compare([(base, counted(f"v{n}", rows)) for n, rows in enumerate(better)])]
+    alone = [beside(base, counted("v", rows)).changes[0] for rows in better]
+
+    assert [change.word for change in found] == [Word.INCONCLUSIVE] * 3
+    for change, by_itself in zip(found, alone, strict=True):
+        assert change.questions == 3
+        assert change.p_adjusted > 0.05 >= by_itself.p_value
+        assert change.interval[0] <= 0 < by_itself.interval[0]
+
+
+def test_a_change_that_only_the_correction_hides_is_said_without_a_void_hint() -> None:
+    """A change larger than what could have been shown "on average" is not answered by more trials."""
+    change = Change(
+        name="E", word=Word.INCONCLUSIVE, cases=24, before=Fraction(1, 2), now=Fraction(13, 18),
+        change=Fraction(2, 9), interval=(-0.01, 0.45), p_value=0.03, p_adjusted=0.09, questions=3,
+        smallest_visible=0.15, trials_needed=1,
+    )  # fmt: skip
+
+    assert change_text(change) == (
+        "E 50% -> 72.2%, by +22.2 points [-1.0, +45.0] over 24 cases; p .09 after correction for 3"
+    )

@@ -203,3 +203,25 @@ def test_a_judges_fingerprint_changes_with_what_makes_it() -> None:
     assert len({found.facts.fingerprint for found in prints}) == len(prints)
     again = build("CorrectnessEvaluator", None, PinnedJudge())
     assert again.facts.fingerprint == prints[0].facts.fingerprint
+
+
+def test_its_configuration_is_part_of_what_is_known_of_an_evaluator() -> None:
+    """Other params, other findings, also of code: nothing of one may stand for the other."""
+    plain = build("CitesSource").facts.config
+    narrowed = build("CitesSource", {"layers": ["behavior"], "threshold": "0.5"}).facts.config
+    other = build("CitesSource", {"params": {"pattern": r"doc:(\w+)"}}).facts.config
+    values = [build("Contains", {"params": {"value": value}}).facts.config for value in ("a", "b")]
+
+    assert plain is not None
+    assert narrowed == plain
+    assert len({plain, other, *values}) == 4
+
+
+def test_a_configuration_is_the_class_too() -> None:
+    """Another class under the same name, and the same version."""
+    uses = ("strands_evals.evaluators:Contains", "strands_evals.evaluators:StartsWith")
+
+    first, second = (build("Mine", {"use": use, "params": {"value": "a"}}).facts for use in uses)
+
+    assert first.version == second.version
+    assert first.config != second.config

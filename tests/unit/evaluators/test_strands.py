@@ -27,8 +27,23 @@ from strands_evals.evaluators import (
 )
 from strands_evals.types.evaluation import EvaluationOutput
 
-from makers import a_call, a_case, a_trial, assistant, results, user
+from makers import (
+    TinyModel,
+    a_call,
+    a_case,
+    a_meter,
+    a_scope,
+    a_trial,
+    assistant,
+    called,
+    metered,
+    results,
+    said,
+    user,
+)  # fmt: skip
 from nightgate.adapters.ratings import rating
+from nightgate.calls import Role, scoped
+from nightgate.errors import ModelCallError
 from nightgate.evaluators.sessions import session
 from nightgate.evaluators.strands import (
     StrandsEvaluator,
@@ -426,3 +441,59 @@ def test_a_level_that_the_user_chose_is_kept() -> None:
         raises()
     assert (root.level, root.handlers) == before
     assert import_strands_evals().Contains is Contains
+
+
+# --- what judges answer that is no rating
+
+
+TALK = a_trial("good answer", messages=(user("Hi"), assistant("good answer")))
+
+
+async def asked_for_a_rating(reply: Any) -> tuple[Any, Any, Score | Exception]:
+    """A judge that always answers so: its model, its judgement, and what came of it."""
+    model = TinyModel(lambda _, number: reply(number))
+    meter = a_meter(call_caps={Role.JUDGE: 6})
+    scope = a_scope(Role.JUDGE)
+    judge = StrandsEvaluator("E", CorrectnessEvaluator(model=metered(model, meter, role=Role.JUDGE)))
+    with scoped(scope):
+        try:
+            return model, scope, await judge.evaluate(TALK, a_case())
+        except Exception as error:
+            return model, scope, error
+
+
+@pytest.mark.parametrize("stop", ["guardrail_intervened", "content_filtered"])
+async def test_a_reply_that_was_taken_away_names_why(stop: str) -> None:
+    """It read "AttributeError: 'NoneType' object has no attribute 'score'"."""
+    _, _, found = await asked_for_a_rating(lambda _: said("blocked", stop=stop))
+
+    assert isinstance(found, Score)
+    assert (found.status, found.blame) == (Status.ERROR, Blame.JUDGE)
+    assert found.reason == f"the judge's reply was stopped ({stop}) and holds no rating"
+
+
+@pytest.mark.parametrize("arguments", ['{"score": NaN, "reasoning": "x"}', '{"score": 7, "reasoning": "x"}'])
+async def test_a_rating_that_fits_no_schema_is_asked_for_once_more(
+    arguments: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Six calls where an answer in words took two; and the SDK said so on stderr, besides the row."""
+    model, scope, found = await asked_for_a_rating(
+        lambda number: called("CorrectnessRating", arguments, use=f"t{number}")
+    )
+
+    assert model.calls == 2
+    assert isinstance(found, Exception)
+    assert isinstance(scope.fatal, ModelCallError)
+    assert (scope.fatal.kind, "2 ratings that are none" in str(scope.fatal)) == ("call_cap", True)
+    assert [record for record in caplog.records if "event loop cycle failed" in record.message] == []
+
+
+async def test_a_rating_that_is_right_the_second_time_counts() -> None:
+    """The judge saw what was wrong with the first."""
+    texts = ['{"score": NaN, "reasoning": "x"}', '{"score": "Perfectly Correct", "reasoning": "x"}']
+    model, _, found = await asked_for_a_rating(
+        lambda number: called("CorrectnessRating", texts[number], use=f"t{number}")
+    )
+
+    assert isinstance(found, Score)
+    assert (model.calls, found.status) == (2, Status.PASS)

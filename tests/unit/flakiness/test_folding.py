@@ -311,3 +311,23 @@ def test_a_night_of_reruns_never_plays_more_than_its_share() -> None:
             played += 1
 
     assert played == 24
+
+
+def test_a_case_that_passed_half_of_its_trials_cannot_break() -> None:
+    """Newly broken means that more than half passed before."""
+    past = Nights()
+    for _ in range(8):
+        past.play(a=(2, 2))
+
+    findings = past.play(a=(0, 4), again={A: Again(passed=0, failed=10, played=10)})
+
+    assert not findings.newly_broken
+
+
+def test_the_nights_of_a_break_do_not_make_it_one_that_failed_before() -> None:
+    """The two newest nights are left out of what is known of a case."""
+    past = steady(4)
+    past.play(a=(0, 3))
+    past.play(a=(0, 3))
+
+    assert past.book.pairs[A].state is State.BROKEN

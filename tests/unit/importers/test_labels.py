@@ -181,3 +181,14 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
 
 def test_the_examples_hold() -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_files_that_are_taken_for_notes_are_named(tmp_path: Path) -> None:
+    """A sheet may have been saved as text; only a README is surely none."""
+    for name in ("README.md", "people.txt", "notes.md"):
+        write(tmp_path, HEADER + "night-1,a,0,E,pass\n", name)
+
+    found = read_labels(tmp_path)
+
+    assert found.labels == ()
+    assert found.unread == (str(tmp_path / "notes.md"), str(tmp_path / "people.txt"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from nightgate.errors import BudgetError, ExitCode
-from nightgate.prices import Budget, Reservation
+from nightgate.prices import Budget, LeasedBudget, Reservation
 
 
 def test_a_call_that_could_pass_the_cap_is_refused_with_the_figures() -> None:
@@ -164,3 +164,63 @@ def test_threads_together_never_reserve_more_than_the_cap(cap: int, estimates: l
         spent = sum(pool.map(call, estimates))
     assert budget.spent_nanousd == spent <= cap
     assert budget.reserved_nanousd == 0
+
+
+class Lender:
+    """Lends from what there is, in shares of ten."""
+
+    def __init__(self, there: int) -> None:
+        self.there = there
+        self.asked: list[int] = []
+
+    def __call__(self, missing: int) -> int:
+        self.asked.append(missing)
+        lent = 0 if missing > self.there else min(self.there, max(missing, 10))
+        self.there -= lent
+        return lent
+
+
+async def test_a_leased_budget_asks_for_more_only_when_it_runs_short() -> None:
+    """A request for each call would be too many."""
+    lender = Lender(100)
+    budget = LeasedBudget(100, lender)
+    for _ in range(10):
+        await budget.admit(4)
+        budget.settle(budget.reserve(4), 4)
+
+    assert (budget.spent_nanousd, lender.asked) == (40, [4, 2, 4, 2])
+
+
+async def test_a_leased_budget_that_gets_nothing_stops() -> None:
+    """The rest is spent or held by others; what people are told is the whole cap."""
+    budget = LeasedBudget(2_000_000_000, Lender(3))
+    await budget.admit(4)
+
+    with pytest.raises(
+        BudgetError, match=r"the budget of 2.00 US dollars is reached: this worker spent 0.00"
+    ):
+        budget.reserve(4)
+    assert budget.exhausted
+
+
+async def test_calls_at_once_lease_for_all_of_them() -> None:
+    """Each holds what it may cost; the second asks for what the first left."""
+    lender = Lender(100)
+    budget = LeasedBudget(100, lender)
+    await budget.admit(8)
+    first = budget.reserve(8)
+    await budget.admit(8)
+    second = budget.reserve(8)
+    budget.settle(first, 8)
+    budget.settle(second, None)
+
+    assert (budget.spent_nanousd, sum(lender.asked)) == (16, 14)
+
+
+async def test_what_was_spent_elsewhere_is_the_lenders_to_know() -> None:
+    """A worker that joins reads the whole ledger; its own share is not the less for it."""
+    budget = LeasedBudget(100, Lender(100))
+    budget.add_spent(99)
+    await budget.admit(5)
+
+    assert budget.reserve(5).nanousd == 5

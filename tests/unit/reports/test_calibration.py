@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nightgate.calibration import Evidence, Judgement, Label, Labels, Pinned, calibrated
+from nightgate.calibration import Evidence, Judgement, Label, Labels, Pinned, Unmet, calibrated
 from nightgate.reports.calibration import render
 
 FIGURES = (
@@ -11,7 +11,7 @@ FIGURES = (
 )
 
 
-def rendered(evaluator: str = "E") -> str:
+def rendered(evaluator: str = "E", unmet: int = 0, unread: tuple[str, ...] = ()) -> str:
     """One labelled pass that the judge passed, one cell that it passed and nobody labelled."""
     judgements = [
         Judgement(run_id="r", case_id=case, trial=0, evaluator=evaluator, fingerprint="f", verdict=True)
@@ -23,11 +23,12 @@ def rendered(evaluator: str = "E") -> str:
             Evidence(
                 suite="demo",
                 run_id="r",
-                labels=Labels(labels=(label,), unfilled=3),
+                labels=Labels(labels=(label,), unfilled=3, unread=unread),
                 judgements=judgements,
                 pinned={evaluator: Pinned(threshold="0.85", fingerprint="f")},
                 own={("r", evaluator): "f"},
                 absent=["gone"],
+                unmet=[Unmet("people.csv", n + 2, "run r has no case") for n in range(unmet)],
             )
         ).document
     )
@@ -50,3 +51,13 @@ def test_what_is_missing_is_said() -> None:
 def test_names_cannot_move_the_cursor() -> None:
     """They come from a suite's files."""
     assert "\x1b" not in rendered("E\x1b[2J")
+
+
+def test_labels_that_count_nowhere_are_told_with_their_place() -> None:
+    """The first few of them, and how many there are."""
+    lines = rendered(unmet=7, unread=("labels/more.txt",)).splitlines()
+
+    start = lines.index("7 labels meet no judgement and are not counted:")
+    assert lines[start - 1] == "1 files are not read (labels stand in .csv or .jsonl): labels/more.txt"
+    assert lines[start + 1] == "  people.csv:2: run r has no case"
+    assert lines[start + 6] == "  and 2 more"

@@ -123,6 +123,20 @@ def test_a_case_and_a_verdict_are_priced_with_as_many_digits_as_they_need() -> N
             "nightgate run 'my cases' --case 'it'\"'\"'s late' --trials 3 --model scripted:agent",
         ),
         ({"exit_code": 3}, "nightgate run 'my cases' --reuse support-1 --model scripted:agent"),
+        (
+            {"exit_code": 3, "verdict": "inconclusive", "cells": {"error": 2}},
+            "nightgate run 'my cases' --rerun support-1 --only errors",
+        ),
+        (
+            {
+                "exit_code": 1,
+                "evaluators": [an_evaluator(failed_cases=["old"])],
+                "changes": {"newly_broken": [{"case": "new"}]},
+                "live": True,
+                "budget_usd": 1.5,
+            },
+            "nightgate run 'my cases' --case new --trials 3 --live --budget-usd 1.5",
+        ),
         ({"complete": False, "exit_code": 130}, "nightgate run 'my cases' --resume support-1"),
         (
             {"complete": False, "exit_code": 4, "stopped": "budget", "budget_usd": 1.0},

@@ -64,3 +64,25 @@ def test_quarantine_says_how_long_and_whose() -> None:
 def test_older_summaries_have_no_quarantine() -> None:
     """They are printed as before."""
     assert list(quarantined({})) == []
+
+
+def test_the_head_counts_each_pair_once() -> None:
+    """By the word in its line."""
+    head = a_board({"a": "fff", "b": "ppp"}).split("\n")[0]
+
+    assert head.endswith(": 1 broken, 1 stable pass")
+
+
+def test_the_series_can_be_chosen() -> None:
+    """The newest night is one of scripts."""
+    store = InMemoryStore()
+    flaky.settle(store, put_night(store, 0, outcomes({"a": "fff"}), model="openai:x"))
+    flaky.settle(store, put_night(store, 1, outcomes({"a": "ppp"})))
+
+    live, newest = board(store, "demo", "live"), board(store, "demo")
+
+    assert live is not None
+    assert newest is not None
+    assert [(each["series"], each["pairs"][0]["passed"]) for each in (live, newest)] == [
+        ("live", 0), ("scripted", 3),
+    ]  # fmt: skip

@@ -48,3 +48,22 @@ def test_a_night_without_a_verdict_is_said() -> None:
 def test_control_characters_of_a_case_id_are_stripped() -> None:
     """Ids are people's; a line must stay a line."""
     assert "\x1b" not in "\n".join(lines({"a\x1b[2J": "fff"}))
+
+
+def test_what_was_never_judged_did_not_pass() -> None:
+    """An evaluator that was down for all nights."""
+    found = lines({"a": "ppp", "b": "eee"}, {"a": "ppp", "b": "eee"})
+
+    assert found[-2:] == ["  1 passed whenever they were judged", "  1 never judged: --all lists them"]
+
+
+def test_the_other_series_is_shown_when_asked_for() -> None:
+    """Runs of scripts hide those of real models, as long as they are newer."""
+    store = InMemoryStore()
+    put_night(store, 0, outcomes({"a": "fff"}), model="openai:x")
+    put_night(store, 1, outcomes({"a": "ppp"}))
+
+    found = render(history(store, "demo", series="live")).split("\n")
+
+    assert found[0].startswith("history demo: 1 night from 2026-11-01 to 2026-11-01 (live)")
+    assert history(InMemoryStore(), "demo", series="live")["nights"] == []

@@ -331,3 +331,12 @@ def test_runs_that_do_not_fit_are_cut_to_their_verdicts_and_then_counted() -> No
 def test_no_limit_is_passed(limit: int) -> None:
     """The file may be nearly full."""
     assert len(shown(failing(), failing(), limit=limit).encode()) <= limit
+
+
+def test_what_started_a_run_by_itself_is_said_and_is_no_markup() -> None:
+    """The reason may come from an event that anybody posted."""
+    told = shown(failing(reason=HOSTILE))
+
+    assert "Started because" in told
+    assert "<img" not in MarkdownIt().render(told)
+    assert "Started because" not in shown(failing())

@@ -43,7 +43,7 @@ def test_what_broke_is_named_with_its_evidence() -> None:
     broken = QUIET | {"newly_broken": [an_entry("refund")], "rerun_trials": 4, "rerun_run": "n-rerun"}
 
     assert night_lines(broken, None) == [
-        "newly broken: refund (ToolPolicy), 3 of 3 failed, 2% before; 0 of 4 reruns passed",
+        "newly broken: refund (ToolPolicy), passed 0 of 3, 98% before; 0 of 4 reruns passed",
         "reruns: 4 trials of suspects in n-rerun",
     ]
 
@@ -72,8 +72,8 @@ def test_what_could_not_be_told_is_said() -> None:
 
 def test_capability_cases_that_pass_steadily_are_proposed_with_the_command() -> None:
     """Whoever reads the morning's report is whoever may promote them."""
-    steady = QUIET | {"promotable": [f"c{n}" for n in range(7)]}
+    steady = QUIET | {"promotable": [f"c{n}" for n in range(7)], "suite_path": "cases/my bot"}
 
     assert night_lines(steady, None) == [
-        "could gate, steady by now: c0, c1, c2, c3, c4 and 2 more; nightgate promote-case SUITE CASE"
+        "could gate, steady by now: c0, c1, c2, c3, c4 and 2 more; nightgate promote-case 'cases/my bot' c0"
     ]

@@ -171,7 +171,24 @@ def test_capability_cells_that_the_table_leaves_out_are_counted() -> None:
     """The table shows what gates."""
     row = an_evaluator(capability={"passed": 1, "planned": 2})
 
-    assert "  E: 1 of 2 capability cells passed; they do not gate" in lines(evaluators=[row])
+    assert "  E: 1 of 2 cells passed that do not gate (capability)" in lines(evaluators=[row])
+
+
+def test_cells_in_quarantine_are_not_called_capability_cells() -> None:
+    """A regression case is one in quarantine, too."""
+    row = an_evaluator(capability={"passed": 0, "planned": 3})
+    kept = {
+        "case": "a",
+        "owner": "ann",
+        "reason": "r",
+        "until": "2026-12-01",
+        "days_left": 1,
+        "expired": False,
+    }
+
+    printed = lines(evaluators=[row], quarantined=[kept])
+
+    assert "  E: 0 of 3 cells passed that do not gate (capability, quarantine)" in printed
 
 
 def test_a_required_finding_that_did_not_apply_is_explained() -> None:
@@ -249,3 +266,11 @@ def test_what_was_not_judged_stands_beside_its_evaluator_with_the_reason() -> No
     printed = lines(evaluators=[row], failures=[a_failure("fail", f"bad {n}") for n in range(30)])
 
     assert "  E: judged 4 of 6: 2 not applicable (no skill invoked)" in printed
+
+
+def test_what_started_a_run_by_itself_is_its_second_line() -> None:
+    """Nobody asked for it: the first question is why it ran."""
+    lines = terminal.render(a_summary(reason="s3://kb/index.json\x1b[2J changed")).splitlines()
+
+    assert lines[1] == "  started because s3://kb/index.json changed"
+    assert "started because" not in terminal.render(a_summary())

@@ -21,7 +21,7 @@ from nightgate.rows.facts import (
 )
 from nightgate.rows.tables import calls_table, scores_table, table_rows, transcripts_table, trials_table
 from nightgate.scores import Cell, Score, Status
-from nightgate.trials import Ending, Trial, TrialKey
+from nightgate.trials import Ending, Trial, TrialKey, Usage
 from rowgen import CALLS, CELLS, TRIALS
 
 RUN = RunFacts(
@@ -50,12 +50,22 @@ def test_a_trial_comes_back_from_its_rows(trial: Trial) -> None:
 
 
 @given(CELLS)
-def test_a_cell_comes_back_from_its_row(cell: Cell) -> None:
-    """Reuse takes scores over without judging again."""
+def test_a_finding_is_taken_over_without_its_money(cell: Cell) -> None:
+    """It is the same finding, and rows of several runs that are added up count its calls once."""
     case = replace(CASE, case_id=cell.case_id)
     (row,) = table_rows(scores_table([score_row(cell, RUN, case, threshold="0.85")]))
 
-    assert cell_from_row(row) == cell
+    origin = cell.reused_from or "r"
+    assert cell_from_row(row) == replace(cell, cost_nanousd=0, usage=Usage(), reused_from=origin)
+
+
+def test_a_row_of_an_older_version_is_taken_over_too() -> None:
+    """It has no word on where it came from: it is that run's own."""
+    cell = Cell(case_id="c", trial=0, score=Score(evaluator="E", version=1, status=Status.PASS, reason="yes"))
+    row = score_row(cell, RUN, CASE)
+    del row["reused_from"]
+
+    assert cell_from_row(row).reused_from == "r"
 
 
 @given(CALLS)

@@ -28,6 +28,8 @@ def test_the_layout_is_the_promised_one() -> None:
     assert keys.report_key("r-1", "index.html") == "runs/r-1/report/index.html"
     assert keys.staging_key("r-1", "00000001-ab.ngg") == "staging/r-1/00000001-ab.ngg"
     assert keys.baseline_key("support") == "baselines/support.json"
+    assert keys.night_key("support", DAY) == "nights/support/2026-11-29.json"
+    assert keys.night_holder_key("r-1") == "runs/r-1/night.json"
 
 
 @pytest.mark.parametrize("text", ["", "x" * 65, "Upper", "a/b", "..", "a_b", "é", "a\n", "a b"])

@@ -168,6 +168,7 @@ def test_drift_and_a_planted_attack_are_told_of_the_judge(store: InMemoryStore) 
         (4, False, []),
         (3, False, [("quarantine_expiring", "late", "2026-11-04")]),
         (-1, True, [("quarantine_expiring", "late", "2026-11-04", "ended")]),
+        (2, True, [("quarantine_expiring", "late", "2026-11-04", "void")]),
     ],
 )
 def test_a_quarantine_is_told_of_before_it_ends_and_when_it_has(
@@ -180,3 +181,32 @@ def test_a_quarantine_is_told_of_before_it_ends_and_when_it_has(
     }  # fmt: skip
 
     assert kinds(store, flakiness=flakiness(quarantined=[row])) == subjects
+
+
+@pytest.mark.parametrize(
+    ("days_left", "said"),
+    [
+        (61, "does not hold, the case gates: its day is 61 nights away, 14 at most"),
+        (5, "does not hold, the case gates: more than 5% of the cases are in quarantine, so none is"),
+        (-1, "ended on 2026-11-04"),
+    ],
+)
+def test_a_quarantine_that_never_held_has_not_ended(store: InMemoryStore, days_left: int, said: str) -> None:
+    """Its owner has to write another day, or fewer of them."""
+    row = {
+        "case": "late", "owner": "ann", "reason": "r", "until": "2026-11-04",
+        "days_left": days_left, "expired": True,
+    }  # fmt: skip
+    (cause,) = causes_of(store, put_night(store, 1, flakiness=flakiness(quarantined=[row])))
+
+    assert cause.text.startswith(f"quarantine of late {said}")
+
+
+def test_what_the_reruns_found_is_in_the_figures(store: InMemoryStore) -> None:
+    """In the words of the terminal: shares of passes."""
+    told = flakiness(broken=["late"])
+    told["newly_broken"][0]["reruns"] = {"passed": 5, "judged": 8, "played": 8}
+
+    found = causes_of(store, put_night(store, 1, flakiness=told))
+
+    assert found[0].figures == "passed 0 of 3, 98% before; 5 of 8 reruns passed"

@@ -159,7 +159,7 @@ def test_why_a_cell_is_judged_again(changed: dict[str, Any], kind: Kind | None, 
     plan = replace(planned(a_fingerprint()), evaluators=(evaluator,))
     row = {"evaluator_version": 1, "judge_fingerprint": "f" * 16, "status": "pass"} | changed
 
-    why = Changes(plan, plan, ()).of_finding(evaluator, row)
+    why = Changes(plan, plan, ()).of_finding(plan.cases[0], evaluator, row)
 
     assert (why.kind if why else None, why.text if why else "") == (kind, text)
 
@@ -171,8 +171,54 @@ def test_another_judge_is_told_by_both_names() -> None:
     now = replace(evaluator, judge_model="x:new", judge_fingerprint="n")
 
     why = Changes(before, before, ()).of_finding(
-        now, {"evaluator_version": 1, "judge_fingerprint": "f" * 16, "status": "pass"}
+        before.cases[0], now, {"evaluator_version": 1, "judge_fingerprint": "f" * 16, "status": "pass"}
     )
 
     assert why is not None
     assert why.text == "judge changed: E (scripted:judge -> x:new)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "was", "text"),
+    [
+        ("code", {}, None),
+        ("code", {"config": "d" * 16}, "evaluator edited: E (its class, params or threshold)"),
+        ("code", {"config": None}, "evaluator edited: E (that run does not show its params)"),
+        ("code", {"threshold": None}, "evaluator edited: E (its class, params or threshold)"),
+        ("code", {"threshold": "0.9"}, None),
+        ("judge", {"config": "d" * 16}, "evaluator edited: E (its class, params or threshold)"),
+        ("judge", {"config": None}, None),
+    ],
+)
+def test_an_edited_evaluator_judges_again(kind: str, was: dict[str, Any], text: str | None) -> None:
+    """Its parameters decide what it finds. Of a judge, which costs, its fingerprint holds them already."""
+    evaluator = a_planned(kind=kind)
+    before = replace(planned(a_fingerprint()), evaluators=(replace(evaluator, **was),))
+    row = {"evaluator_version": 1, "judge_fingerprint": evaluator.judge_fingerprint, "status": "pass"}
+
+    why = Changes(before, before, ()).of_finding(before.cases[0], evaluator, row)
+
+    assert (why and why.text) == text
+    assert why is None or why.kind is Kind.EVALUATOR_EDITED
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "kind"),
+    [
+        ({"E": "q"}, {"E": "q"}, None),
+        ({"E": "q"}, {"E": "p"}, Kind.QUESTION_EDITED),
+        ({}, {"E": "p"}, None),
+    ],
+    ids=["same", "edited", "a plan that does not show it"],
+)
+def test_another_question_judges_again(then: dict[str, str], now: dict[str, str], kind: Kind | None) -> None:
+    """The case hash is the same: an expected output is in none."""
+    evaluator = a_planned()
+    plan = replace(planned(a_fingerprint()), evaluators=(evaluator,))
+    case = plan.cases[0]
+    before = replace(plan, cases=(replace(case, questions=then),))
+    row = {"evaluator_version": 1, "judge_fingerprint": None, "status": "pass"}
+
+    why = Changes(plan, before, ()).of_finding(replace(case, questions=now), evaluator, row)
+
+    assert (why and why.kind) == kind

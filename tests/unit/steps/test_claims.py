@@ -186,6 +186,21 @@ def test_claims_go_with_the_commit() -> None:
     assert store.find("") == []
 
 
+def test_a_commit_that_swept_the_claims_up_left_nothing_to_take() -> None:
+    """A worker between two looks once found no claims any more, and played the end of the run again."""
+    store, commits = InMemoryStore(), [False]
+    late = Claims(store, RUN, 3, "late", committed=lambda: commits[0])
+    other = a_worker(store, "other")
+    for shard in taken(other):
+        other.end(shard, done=True)
+    sweep_up(store, RUN)
+    commits[0] = True
+
+    assert late.take() is None
+    assert late.all_done()
+    assert claims_of(store, RUN) == []
+
+
 def test_whoever_watches_tells_the_silent_from_those_at_work() -> None:
     """The parent of a fleet starts a worker anew when one is silent."""
     store, hours = InMemoryStore(), Hours()

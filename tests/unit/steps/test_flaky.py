@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from nightgate.errors import MissingError
 from nightgate.rows import keys
@@ -170,6 +172,99 @@ def test_reruns_are_evidence_of_their_night_and_named(store: InMemoryStore) -> N
     assert (document["rerun_run"], document["rerun_trials"]) == (rerun_id(run_id), 3)
     assert document["newly_broken"][0]["reruns"] == {"passed": 0, "judged": 3, "played": 3}
     assert document["newly_broken"][0]["failed"] == 1
+
+
+@st.composite
+def ended_early(draw: st.DrawFn) -> tuple[str, int]:
+    """What was played of ten reruns (p passed, f failed, e ended in an error), and how many were unpaid."""
+    word = draw(st.text("pfe", max_size=10))
+    return word, draw(st.integers(min_value=0, max_value=10 - len(word)))
+
+
+def settled_after(word: str, *, unpaid: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The document and the pair in the book after one failure of three and these reruns."""
+    store = InMemoryStore()
+    for night in range(8):
+        flaky.settle(store, put_night(store, night, outcomes({"a": "ppp", "b": "ppp"})))
+    run_id = put_night(store, 8, outcomes({"a": "ppf", "b": "ppp"}))
+    left_out = 10 - len(word) - unpaid
+    again = {("a", "E"): Outcome(word.count("p"), word.count("f"), 10, curtailed=left_out, unpaid=unpaid)}
+    put_night(store, 8, again, run_id=rerun_id(run_id), kind="rerun", parent=run_id)
+    document = flaky.settle(store, run_id)
+    book = json.loads(store.read(keys.flakiness_key("demo")))["series"]["scripted"]
+    return document, next(pair for pair in book["pairs"] if pair["case"] == "a")
+
+
+@settings(max_examples=40)
+@given(ended_early())
+@example(("", 10))
+@example(("e" * 9, 1))
+def test_reruns_that_the_budget_stopped_are_not_counted_as_played(case: tuple[str, int]) -> None:
+    """What was not played is no evidence: the night is decided as if nobody had planned it."""
+    word, unpaid = case
+    document, pair = settled_after(word, unpaid=unpaid)
+    other, other_pair = settled_after(word, unpaid=0)
+
+    assert document["rerun_trials"] == pair["reruns"] == len(word)
+    assert pair == other_pair
+    assert document["reruns_stopped"] == ("budget" if unpaid else None)
+    for entry in document["suspects"]:
+        assert entry.pop("reruns_stopped") == ("budget" if unpaid else None)
+        assert entry["reruns"] == {
+            "passed": word.count("p"),
+            "judged": len(word) - word.count("e"),
+            "played": len(word),
+        }
+    ignored = {"reruns_stopped": None, "suspects": None}
+    assert document | ignored == other | ignored
+    assert len(document["suspects"]) == len(other["suspects"])
+
+
+def test_a_suspect_whose_reruns_were_stopped_keeps_its_evidence_and_says_why(store: InMemoryStore) -> None:
+    """The next night starts from there; it was taken for ten reruns that decided nothing."""
+    run_id = put_night(store, 8, outcomes({"a": "ppf", "b": "ppp"}))
+    again = {("a", "E"): Outcome(1, 1, 10, unpaid=8)}
+    put_night(store, 8, again, run_id=rerun_id(run_id), kind="rerun", parent=run_id)
+
+    document = flaky.settle(store, run_id)
+
+    assert [(e["case"], e["reruns_stopped"]) for e in document["suspects"]] == [("a", "budget")]
+    assert (document["rerun_trials"], document["reruns_stopped"]) == (2, "budget")
+    pairs = json.loads(store.read(keys.flakiness_key("demo")))["series"]["scripted"]["pairs"]
+    (pair,) = [pair for pair in pairs if pair["case"] == "a"]
+    assert (pair["state"], pair["reruns"]) == ("suspect", 2)
+    assert pair["carried"] > 0
+
+
+def test_a_trial_whose_judge_was_not_paid_for_was_played(store: InMemoryStore) -> None:
+    """Its agent was: the figure is of trials, whatever came of them."""
+    two = {("a", "E"): Outcome(2, 1, 3), ("a", "J"): Outcome(2, 1, 3)}
+    for night in range(8):
+        flaky.settle(store, put_night(store, 20 + night, {pair: Outcome(3, 0, 3) for pair in two}))
+    run_id = put_night(store, 28, two)
+    again = {("a", "E"): Outcome(1, 2, 10, unpaid=7), ("a", "J"): Outcome(1, 1, 10, unpaid=8)}
+    put_night(store, 28, again, run_id=rerun_id(run_id), kind="rerun", parent=run_id)
+
+    document = flaky.settle(store, run_id)
+
+    assert document["rerun_trials"] == 3
+    played = {
+        entry["evaluator"]: entry["reruns"]["played"]
+        for name in ("newly_broken", "suspects")
+        for entry in document[name]
+    }
+    assert played == {"E": 3, "J": 3}
+
+
+def test_why_nothing_was_rerun_stays_with_the_night(store: InMemoryStore) -> None:
+    """Whoever reads the document later was not there; told once, it is told the same again."""
+    run_id = put_night(store, 8, outcomes({"a": "ppf", "b": "ppp"}))
+
+    document = flaky.settle(store, run_id, stopped="case 'a' is not in the suite any more")
+
+    assert document["reruns_stopped"] == "case 'a' is not in the suite any more"
+    assert [entry["reruns_stopped"] for entry in document["suspects"]] == [document["reruns_stopped"]]
+    assert flaky.settle(store, run_id) == document
 
 
 def test_reruns_of_another_text_are_no_evidence(store: InMemoryStore) -> None:

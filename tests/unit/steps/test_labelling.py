@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from makers import a_case
-from nightgate.calibration import Label
+from makers import a_case, a_plan, a_planned_case
+from nightgate.calibration import Judgement, Label, Labels
 from nightgate.calibration.drawing import Judged
 from nightgate.rows.jsontext import json_text
-from nightgate.steps.calibrating import _misfits, _verdict
+from nightgate.steps.calibrating import _misfits, _unmet, _verdict
 from nightgate.steps.labelling import _output, _question
 
 
@@ -62,3 +62,28 @@ def test_labels_of_code_are_refused() -> None:
     (told,) = _misfits(label, {"a"}, {"ToolPolicy": "code"})
 
     assert told.startswith("evaluator: ToolPolicy is no judge")
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({}, None),
+        ({"trial": None}, None),
+        ({"run_id": None}, None),
+        ({"trial": 99}, "run r has no trial 99 of case 'a', which it plays 2 times"),
+        ({"case_id": "b", "run_id": None}, "run r has no case 'b'"),
+        ({"evaluator": "F"}, "run r does not ask F of case 'a'"),
+        ({"trial": 1}, "run r has no judgement of it: case 'a' failed by the agent's own fault there"),
+        ({"run_id": "gone", "trial": 99}, None),
+    ],
+)
+def test_a_label_that_meets_nothing_says_why(more: dict[str, Any], why: str | None) -> None:
+    """It was lost in silence. Runs that are not there are told as such, once."""
+    plan = a_plan(a_planned_case(a_case("a"), trials=2))
+    values: dict[str, Any] = {"run_id": "r", "case_id": "a", "trial": 0, "evaluator": "E"}
+    label = Label(**values | more, passed=True, file="people.csv", line=7)
+    seen = [Judgement(**values, fingerprint="f", verdict=True)]
+
+    found = [(one.file, one.line, one.why) for one in _unmet(Labels(labels=(label,)), {"r": plan}, "r", seen)]
+
+    assert found == ([] if why is None else [("people.csv", 7, why)])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nightgate.adapters.store.memory import InMemoryStore
-from nightgate.messages import Kind
+from nightgate.messages import End, Kind
 from nightgate.steps.causes import read_night
 from nightgate.steps.recoveries import over
 from nights import canary, flakiness, green, put_night
@@ -41,14 +41,14 @@ def test_a_damaged_document_is_no_evidence(store: InMemoryStore) -> None:
 @pytest.mark.parametrize(
     ("told", "ended"),
     [
-        (flakiness(still=["late"]), False),
-        (flakiness(suspects=["late"]), False),
-        (flakiness(fixed=["late"]), True),
-        (None, True),
+        (flakiness(still=["late"]), None),
+        (flakiness(suspects=["late"]), None),
+        (flakiness(fixed=["late"]), End.MENDED),
+        (None, End.MENDED),
     ],
 )
 def test_a_broken_case_is_over_when_history_or_in_its_absence_tonight_says_so(
-    store: InMemoryStore, told: Any, ended: bool
+    store: InMemoryStore, told: Any, ended: End | None
 ) -> None:
     """One lucky pass of a case that the history calls broken is not its recovery."""
     night = read_night(store, put_night(store, 1, flakiness=told))

@@ -102,12 +102,15 @@ def test_a_channel_that_cannot_be_built_keeps_its_messages(
 def test_whatever_breaks_is_a_line_and_no_exception(store: FolderStore) -> None:
     """The run has its verdict."""
     put_night(store, 1, red())
-    store.replace("alerts/support.json", b"no json")
+    store.replace("alerts/support.json", b'{"schema": 2}')
 
     report = send(store, "night-1")
 
     assert report["error"]
-    assert (alerts_line(report) or "").startswith("alerts: NOT sent: ")
+    assert alerts_line(report) == (
+        "alerts: NOT sent: alerts/support.json: written by a newer nightgate, schema 2; "
+        "this one knows 1: upgrade"
+    )
 
 
 def test_an_unknown_channel_is_refused_before_anything_is_spent() -> None:

@@ -24,6 +24,7 @@ _PREFECT = "flows.channels"
 """Named as text: only flows know Prefect, and the product imports no flow."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OPTION = re.compile(r"[a-z_]{1,16}")
 _BLOCK = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
 _EXAMPLE = "write name=webhook:VARIABLE, name=sns:TOPIC-ARN, name=prefect:BLOCK-TYPE/NAME or name=log"
 _LONGEST_S = 60.0
@@ -106,7 +107,10 @@ def _parsed(part: str) -> Definition:
     unknown = sorted(set(options) - _OPTIONS[kind])
     if unknown:
         known = ", ".join(sorted(_OPTIONS[kind])) or "none"
-        msg = f"{VARIABLE}: channel {name!r}: unknown option {unknown[0]!r}; known are {known}"
+        # Quoted only where it can be a slip: the query of an address that was put here is a secret.
+        slip = _OPTION.fullmatch(unknown[0]) and "/" not in target
+        said = f" {unknown[0]!r}" if slip else ""
+        msg = f"{VARIABLE}: channel {name!r}: unknown option{said}; known are {known}"
         raise InputError(msg)
     return Definition(name=name, kind=kind, target=target, options=options)
 

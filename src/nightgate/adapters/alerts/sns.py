@@ -35,7 +35,8 @@ class SnsChannel:
     def __init__(self, name: str, topic_arn: str, *, timeout_s: float = TIMEOUT_S) -> None:
         found = _ARN.fullmatch(topic_arn)
         if found is None:
-            msg = f"alert channel {name!r}: {topic_arn!r} is no topic; write arn:aws:sns:REGION:ACCOUNT:TOPIC"
+            # Not quoted: somebody may have put an address with its secrets here.
+            msg = f"alert channel {name!r}: its target is no topic; write arn:aws:sns:REGION:ACCOUNT:TOPIC"
             raise InputError(msg)
         self.name, self.target = name, f"SNS topic {found[3]} in {found[1]}"
         self._arn, self._region, self._timeout_s = topic_arn, found[1], timeout_s

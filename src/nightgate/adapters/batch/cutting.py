@@ -41,6 +41,21 @@ def cut(
     return [job for job in jobs if len(job) >= limits.minimum], few
 
 
+def spared(fit: int, rest: int, minimum: int) -> int:
+    """How many of the records that fit a cap go now, so that those that do not are a job of their own later.
+
+    Args:
+        fit: Records that there is money for.
+        rest: Those that wait for what is in flight; at least one.
+        minimum: Records of the smallest job.
+
+    >>> spared(120, 80, 100), spared(120, 30, 100), spared(300, 200, 100)
+    (100, 120, 300)
+    """
+    now = fit - max(0, minimum - rest)
+    return now if now >= minimum else fit
+
+
 def limits_of(theirs: Limits, settings: BatchSettings) -> Limits:
     """Sizes that suit the provider and us."""
     most = theirs.maximum if settings.maximum is None else min(theirs.maximum, settings.maximum)

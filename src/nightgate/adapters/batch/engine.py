@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
 from nightgate.adapters.batch.accounts import Accounts
 from nightgate.adapters.batch.book import Job, JobBook
-from nightgate.adapters.batch.cutting import cut, limits_of
+from nightgate.adapters.batch.cutting import cut, limits_of, spared
+from nightgate.adapters.batch.patience import GROWTH, patiently
 from nightgate.adapters.batch.records import Events, Found, Lost, Record
 from nightgate.adapters.batch.service import BatchService, Standing
 from nightgate.adapters.batch.settings import BatchSettings
@@ -26,9 +27,6 @@ from nightgate.errors import BudgetError, ModelCallError
 from nightgate.ports import Store
 
 T = TypeVar("T")
-
-_GROWTH = 1.5
-_FIRST_RETRY_S = 0.5
 
 
 class Engine:
@@ -128,9 +126,13 @@ class Engine:
         self._held, self._waiting = {}, {}
         fit = self._cutting = self._hold(waiting)
         jobs, few = cut(fit, self._limits, lambda record: len(self._service.line(record)) + 1)
+        capped = bool(self._held) or any(record.capped for record in few)
         for record in few:
             self._accounts.release(record)
-            _settle(record, None)
+            if not capped:
+                record.settle(None)
+        if capped:  # that they are few is the cap's doing: a live call costs twice as much as was asked for
+            self._held = {record.id: record for record in (*few, *self._held.values())}
         assert self._book is not None
         for records in jobs:
             job = self._book.new(records)
@@ -142,28 +144,36 @@ class Engine:
 
     def _hold(self, waiting: Sequence[Record]) -> list[Record]:
         """Hold money for records in their order; the rest waits until something is settled."""
-        fit: list[Record] = []
         for number, record in enumerate(waiting):
             try:
                 self._accounts.hold(record)
             except BudgetError:
-                self._held = {late.id: late for late in waiting[number:]}
-                break
-            fit.append(record)
-        return fit
+                now = spared(number, len(waiting) - number, self._limits.minimum)
+                for early in waiting[now:number]:
+                    self._accounts.release(early)
+                for late in waiting[now:]:
+                    late.capped = True
+                self._held = {late.id: late for late in waiting[now:]}
+                return list(waiting[:now])
+        return list(waiting)
 
     def _refuse(self) -> None:
-        """Nothing is in flight any more that could make room."""
+        """Nothing is in flight any more that could make room; no record goes live for want of a job."""
         held, self._held = list(self._held.values()), {}
+        few = BudgetError(
+            f"{self._spec}: the cap left {len(held)} judgements, too few for a batch job "
+            f"({self._limits.minimum}), and live they would cost the list price: resume with a higher budget"
+        )
+        refused: BudgetError = few
         for record in held:
             try:
                 self._accounts.hold(record)
             except BudgetError as over:
-                record.scope.fatal = over
-                _settle_error(record, over)
-            else:  # what was sent live meanwhile cost less than was held for it
-                self._accounts.release(record)
-                _settle(record, None)
+                refused = over
+            self._accounts.release(record)
+            record.fail(refused)
+        if held and refused is few:
+            self._told(f"batch: {few}")
 
     def _start(self, job: Job) -> None:
         if job not in self._work:
@@ -247,7 +257,7 @@ class Engine:
         job_id, pause_s = job.job_id, self._settings.poll_s
         while not (standing := await self._patiently(lambda: self._service.standing(job_id))).over:
             await asyncio.sleep(pause_s)
-            pause_s = min(self._settings.poll_cap_s, pause_s * _GROWTH)
+            pause_s = min(self._settings.poll_cap_s, pause_s * GROWTH)
         return standing
 
     async def _read(self, job: Job, standing: Standing) -> None:
@@ -262,7 +272,8 @@ class Engine:
                     found = self._service.read(line)
                     record = None if found is None else job.waiting.pop(found.record_id, None)
                     if found is not None and record is not None:
-                        self._deliver(record, found)
+                        with self._handing(record):
+                            self._deliver(record, found)
 
         late = set(job.waiting)
         if standing.ran:
@@ -278,7 +289,18 @@ class Engine:
         else:
             lost = Lost(why=f"{told}, before it came to this record")
         for record_id in sorted(late):
-            self._lose(job.waiting.pop(record_id), lost)
+            record = job.waiting.pop(record_id)
+            with self._handing(record):
+                self._lose(record, lost)
+
+    @contextlib.contextmanager
+    def _handing(self, record: Record) -> Iterator[None]:
+        """Fail a record whose ledger row cannot be written: it is in no job's list any more."""
+        try:
+            yield
+        except Exception as error:
+            record.fail(ModelCallError("error", f"{self._spec}: its answer cannot be recorded: {error}"))
+            raise
 
     def _deliver(self, record: Record, found: Found) -> None:
         if found.body is not None:
@@ -289,7 +311,7 @@ class Engine:
                 self._lose(record, Lost(why=why, outcome=Outcome.UNKNOWN, billed=None))
                 return
             self._accounts.answered(record, events)
-            _settle(record, events)
+            record.settle(events)
             return
         assert found.lost is not None
         self._lose(record, found.lost)
@@ -298,50 +320,28 @@ class Engine:
         """Book a record without an answer, and send it live or give it up."""
         self._accounts.lost(record, lost)
         if self._settings.rest == "live":
-            _settle(record, None)
+            record.settle(None)
             return
         error = ModelCallError("error", f"{self._spec}: {lost.why}")
-        record.scope.fatal = error
-        _settle_error(record, error)
+        record.fail(error)
 
     def _fail(self, records: Sequence[Record], error: BaseException) -> None:
         """The queue itself cannot be used: no call was answered, and none is sent live at twice the price."""
         if isinstance(error, BudgetError):
             for record in records:
                 self._accounts.release(record)
-                record.scope.fatal = error
-                _settle_error(record, error)
+                record.fail(error)
             return
         failure = classify(error)
         for record in records:
-            if record.started_at is None:
-                self._accounts.release(record)
-            else:
-                self._accounts.lost(record, Lost(why=failure.message, outcome=failure.outcome, billed=None))
+            with contextlib.suppress(Exception):  # a ledger that cannot be written is known: all are failed
+                if record.started_at is None:
+                    self._accounts.release(record)
+                else:
+                    lost = Lost(why=failure.message, outcome=failure.outcome, billed=None)
+                    self._accounts.lost(record, lost)
             broken = ModelCallError(failure.outcome.value, f"{self._spec}: batch queue: {failure.message}")
-            record.scope.fatal = broken
-            _settle_error(record, broken)
+            record.fail(broken)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask the service; what may pass is tried again, an outage is sat out."""
-        began, failed = time.monotonic(), 0
-        while True:
-            try:
-                return await ask()
-            except Exception as error:
-                failure = classify(error)
-                failed += 1
-                if not failure.outcome.transient or time.monotonic() - began > self._settings.outage_s:
-                    raise
-                pause = min(self._settings.poll_cap_s, _FIRST_RETRY_S * _GROWTH ** (failed - 1))
-                await asyncio.sleep(max(pause, failure.retry_after_s or 0.0))
-
-
-def _settle(record: Record, events: Events | None) -> None:
-    if not record.answered.done():
-        record.answered.set_result(events)
-
-
-def _settle_error(record: Record, error: BaseException) -> None:
-    if not record.answered.done():
-        record.answered.set_exception(error)
+        return await patiently(ask, self._settings)

@@ -21,7 +21,7 @@ from nightgate.adapters.batch.records import Events, Record, record_id
 from nightgate.adapters.batch.service import BatchService
 from nightgate.adapters.meter import Meter, request_tokens
 from nightgate.adapters.metering import MeteredModel, Wire, waiting
-from nightgate.adapters.typed import as_asked
+from nightgate.adapters.typed import as_asked, refuse_more
 from nightgate.calls import Outcome, Role, Scope, current_scope
 from nightgate.errors import ModelCallError
 
@@ -100,6 +100,7 @@ class BatchModel(Model):
         scope = current_scope()
         events: Events | None = None
         if scope is not None and scope.role is Role.JUDGE:
+            refuse_more(scope, messages, tool_specs)
 
             async def at_home() -> Events | None:
                 found = await self._queued(scope, messages, tool_specs, system_prompt, kwargs)

@@ -22,6 +22,7 @@ from nightgate.ports import Store
 from nightgate.prices import FREE
 
 _OPENAI = {"openai": False, "openai-responses": True}
+_QUEUED = frozenset({"bedrock", *_OPENAI})
 
 
 class BatchQueues:
@@ -57,6 +58,10 @@ class BatchQueues:
         known = self._models.get(text)
         if known is not None:
             return known
+        if spec.scheme not in _QUEUED:
+            have = "bedrock:, openai: and openai-responses: have one"
+            msg = f"--batch: judge {text!r} has no batch queue; {have}"
+            raise InputError(msg)
         price = live.wire.price
         if price is not None and price is not FREE and price.batch_factor is None:
             msg = (
@@ -64,7 +69,7 @@ class BatchQueues:
                 "`batch: {factor: 0.5, ...}` to its line with --prices FILE, or leave --batch out"
             )
             raise InputError(msg)
-        service = self._service(spec, live, text)
+        service = self._service(spec, live)
         accounts = Accounts(meter, live.wire)
         engine = Engine(service, accounts, self._store, text, self._settings, self._tell, self._owner)
         self._engines[text] = engine
@@ -79,7 +84,7 @@ class BatchQueues:
     def _tell(self, line: str) -> None:
         self.told(line)
 
-    def _service(self, spec: ModelSpec, live: MeteredModel, text: str) -> BatchService:
+    def _service(self, spec: ModelSpec, live: MeteredModel) -> BatchService:
         inner: Any = live.inner
         if spec.scheme in _OPENAI:
             from nightgate.adapters.batch.openai import OpenAIBatches
@@ -88,9 +93,6 @@ class BatchQueues:
             if live.wire.problem:
                 arguments.setdefault("api_key", "none")  # every call ends as ``auth`` before it is sent
             return OpenAIBatches(inner, arguments, responses=_OPENAI[spec.scheme])
-        if spec.scheme == "bedrock":
-            from nightgate.adapters.batch.bedrock import BedrockBatches
+        from nightgate.adapters.batch.bedrock import BedrockBatches
 
-            return BedrockBatches(inner, spec, self._settings)
-        msg = f"--batch: judge {text!r} has no batch queue; bedrock:, openai: and openai-responses: have one"
-        raise InputError(msg)
+        return BedrockBatches(inner, spec, self._settings)

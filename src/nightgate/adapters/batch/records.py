@@ -42,11 +42,24 @@ class Record:
     """Monotonic seconds."""
     reservation: Reservation | None = None
     started_at: datetime | None = None
+    capped: bool = False
+    """It once did not fit the cap, so that those that it was to be queued with went ahead."""
 
     @property
     def call_id(self) -> str:
         """Of its ledger row: the same in every process, so that one record is one row."""
         return f"{_CALL}{self.id}"
+
+    def settle(self, events: Events | None) -> None:
+        """Hand over the answer; None: it has to go live."""
+        if not self.answered.done():
+            self.answered.set_result(events)
+
+    def fail(self, error: BaseException) -> None:
+        """Hand over why there is none."""
+        self.scope.fatal = error
+        if not self.answered.done():
+            self.answered.set_exception(error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

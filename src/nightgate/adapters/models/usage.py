@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from nightgate.adapters.models.specs import ModelSpec
+from nightgate.adapters.replies import is_token_count
 from nightgate.trials import Usage
 
 CACHE_DETAILS = "cacheDetails"
 """Key of the usage under which Bedrock tells how long written tokens are kept."""
 _HOUR = "1h"
+_BILLED = ("inputTokens", "outputTokens")
+"""Of every call: without them nobody can tell what it cost."""
 
 UsageKind = Literal["inside", "beside"]
 """Cached tokens are ``inside`` the reported input, or ``beside`` it."""
@@ -39,8 +42,8 @@ def usage_kind(spec: ModelSpec, model: object = None) -> UsageKind:
     return "beside"
 
 
-def normalise_usage(raw: Mapping[str, Any], kind: UsageKind, ttl: str | None = None) -> Usage:
-    """Four counts without overlap from the ``usage`` of Strands' metadata event.
+def normalise_usage(raw: Mapping[str, Any], kind: UsageKind, ttl: str | None = None) -> Usage | None:
+    """Four counts without overlap from the ``usage`` of Strands' metadata event; None where it tells none.
 
     How long written tokens are kept is the provider's word, ``cacheDetails``. Where it tells the sum
     alone, they are taken to be kept for the time that the spec asks for, and for five minutes where it
@@ -48,14 +51,23 @@ def normalise_usage(raw: Mapping[str, Any], kind: UsageKind, ttl: str | None = N
 
     Args:
         raw: ``inputTokens``, ``outputTokens``, ``cacheReadInputTokens``, ``cacheWriteInputTokens`` and
-            ``cacheDetails`` (a list of ``ttl`` and ``inputTokens``); missing ones and those that are no
-            count are 0.
+            ``cacheDetails`` (a list of ``ttl`` and ``inputTokens``); missing ones are 0, as are cached
+            ones that are no count.
         kind: Where cached tokens are.
         ttl: The spec's ``cache_ttl``.
 
+    Returns:
+        The counts; None where input and output are missing, or one of them is there and is no count: what
+        such an answer cost is unknown, and never nothing.
+
     >>> normalise_usage({"inputTokens": 10, "outputTokens": 20, "cacheReadInputTokens": 5}, "inside")
     Usage(input=5, output=20, cache_read=5, cache_write=0, cache_write_1h=0)
+    >>> normalise_usage({"inputTokens": None, "outputTokens": None}, "inside") is None
+    True
     """
+    told_of = [name for name in _BILLED if name in raw]
+    if not told_of or not all(is_token_count(raw[name]) for name in told_of):
+        return None
     fresh, read, write = (
         _count(raw.get(name)) for name in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     )
@@ -83,11 +95,4 @@ def _by_ttl(details: Any) -> dict[str, int]:
 
 
 def _count(value: Any) -> int:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not value > 0
-        or value == float("inf")
-    ):
-        return 0
-    return int(value)
+    return int(value) if is_token_count(value) else 0

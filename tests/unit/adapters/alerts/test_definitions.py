@@ -37,6 +37,9 @@ def test_definitions_are_separated_by_commas_or_white_space() -> None:
         ("team=webhook:A?timeout=5", "unknown option 'timeout'"),
         ("team=log team=log", "defined twice"),
         ("https://hooks.invalid/services/T/B/secretpath", "has no name"),
+        ("team=https://u:secretpath@hooks.invalid/x", "unknown kind"),
+        ("team=webhook:https://hooks.invalid/x?secretpath", "unknown option; known are"),
+        ("team=webhook:TEAM_URL?T0secretpath", "unknown option; known are"),
     ],
 )
 def test_a_definition_that_cannot_be_read_is_refused(text: str, says: str) -> None:
@@ -55,7 +58,9 @@ def test_a_definition_that_cannot_be_read_is_refused(text: str, says: str) -> No
         ("team=webhook:TEAM_URL?timeout_s=0", "timeout_s"),
         ("team=webhook:TEAM_URL?timeout_s=nan", "timeout_s"),
         ("team=webhook:BAD_URL", "no http"),
+        ("team=webhook:BROKEN_URL", "no http.*%2F"),
         ("team=sns:evals", "is no topic"),
+        ("team=sns:https://u:secretpath@hooks.invalid/x", "is no topic"),
         ("team=prefect:Slack", "prefect:BLOCK-TYPE/NAME"),
     ],
 )
@@ -65,6 +70,7 @@ def test_a_channel_that_cannot_be_is_refused_before_anything_is_spent(
     """Exit 2, without the secret."""
     monkeypatch.setenv("TEAM_URL", "https://hooks.invalid/x")
     monkeypatch.setenv("BAD_URL", "ftp://secretpath")
+    monkeypatch.setenv("BROKEN_URL", "https://user:secretpath/x@hooks.invalid/")
 
     with pytest.raises(InputError, match=says) as raised:
         build_channel(definitions(text)["team"])

@@ -157,6 +157,53 @@ async def test_what_does_not_fit_the_cap_waits_for_what_is_in_flight() -> None:
     assert budget.reserved_nanousd == 0
 
 
+async def test_what_a_cap_leaves_too_few_for_a_job_is_refused_and_never_sent_live() -> None:
+    """A live call costs twice what was asked for: the sweep stops, and says why."""
+    lines: list[str] = []
+    queue = QueueDouble()
+    # Room for four answers at their guess; of five records one is left, and three are a job.
+    engine = an_engine(queue, budget=Budget(4_200_000), price=a_price(input="1", output="1"))
+    engine._told = lines.append
+    handed = await asked(engine, [a_record(n) for n in range(5)])
+
+    assert [len(job) for job in queue.jobs.values()] == [4]
+    assert None not in handed
+    (error,) = [one for one in handed if isinstance(one, BaseException)]
+    assert isinstance(error, BudgetError)
+    assert "too few for a batch job (3)" in str(error)
+    assert lines[-1] == f"batch: {error}"
+
+
+async def test_a_cap_leaves_enough_for_a_job_of_its_own_where_it_can() -> None:
+    """Of eight, six fit at first: five now and three later are two jobs, six now leave two that are none."""
+    queue = QueueDouble()
+    engine = an_engine(queue, budget=Budget(6_300_000), price=a_price(input="1", output="1"))
+    handed = await asked(engine, [a_record(n) for n in range(8)])
+
+    assert [len(job) for job in queue.jobs.values()] == [5, 3]
+    assert not any(one is None or isinstance(one, BaseException) for one in handed)
+
+
+class FullDisk(Journal):
+    """A journal that takes starts and no ends."""
+
+    def __call__(self, record: Any) -> None:
+        """Refuse what ended."""
+        if isinstance(record, Call):
+            raise OSError(28, "No space left on device")
+        super().__call__(record)
+
+
+@pytest.mark.parametrize("fates", [{}, {0: "missing"}])
+async def test_nobody_waits_for_ever_when_the_ledger_cannot_be_written(fates: dict[int, str]) -> None:
+    """A judgement whose answer was read and not recorded stood in no list any more."""
+    engine = an_engine(QueueDouble(fates=fates), journal=FullDisk())
+    async with asyncio.timeout(10):
+        handed = await asked(engine, [a_record(n) for n in range(3)])
+
+    assert [type(one) for one in handed] == [ModelCallError] * 3
+
+
 async def test_a_cap_of_nothing_submits_nothing() -> None:
     """0 refuses free calls too."""
     queue = QueueDouble()
