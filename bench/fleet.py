@@ -33,7 +33,7 @@ from fleetservers import FleetServers, fleet_servers  # noqa: E402
 from measure import machine_cpu_s  # noqa: E402
 from nightgate import wiring  # noqa: E402
 from nightgate.ports import Store  # noqa: E402
-from nightgate.steps.claims import Standing, Watch  # noqa: E402
+from nightgate.steps.standings import Standing, Watch  # noqa: E402
 from nightgate.wiring.rooms import CLAIM_TRIALS, MOST_CLAIMS  # noqa: E402
 from servers import environment  # noqa: E402
 from workload import CALLS, Task, write_suite  # noqa: E402

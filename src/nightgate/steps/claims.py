@@ -11,14 +11,14 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from nightgate.errors import ConflictError, DamagedError, MissingError
+from nightgate.errors import ConflictError, MissingError
 from nightgate.ports import Store
+from nightgate.rows.jsondocs import COUNT, TEXT, DocumentKind, OrNull, one_of
 from nightgate.rows.keys import claim_key, claim_prefix
 
 PATIENCE_S = 45.0
@@ -36,6 +36,23 @@ class Stage(StrEnum):
     """Let go before it was through: whoever comes may take it."""
     DONE = "done"
     """All its records are in the store."""
+
+
+_KIND = DocumentKind(
+    name="claim",
+    schema=SCHEMA,
+    shape={
+        "shard": COUNT,
+        "owner": TEXT,
+        "stage": one_of(Stage),
+        "beat": COUNT,
+        "takeovers": COUNT,
+        "until": TEXT,
+        "why": OrNull(TEXT),
+    },
+    way_out="remove it, and its shard is free again",
+)
+_FIELDS = frozenset(_KIND.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,19 +80,13 @@ class Claim:
         """The claim behind an object.
 
         Raises:
-            DamagedError: If it is none.
+            DamagedError: If it is none, or a newer nightgate wrote it.
         """
-        try:
-            found = json.loads(data)
-            schema = found.pop("schema")
-            claim = cls(**{**found, "stage": Stage(found["stage"])})
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            msg = f"{key} is no claim ({error}); remove it, and its shard is free again"
-            raise DamagedError(msg) from error
-        if schema != SCHEMA:
-            msg = f"{key} is a claim of schema {schema}, this nightgate knows {SCHEMA}: upgrade it"
-            raise DamagedError(msg)
-        return claim
+        found = _KIND.read(data, key)
+        del found["schema"]
+        return cls(
+            **{name: found[name] for name in found.keys() & _FIELDS} | {"stage": Stage(found["stage"])}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,79 +248,6 @@ class Claims:
             self._held[claim.shard] = claim, data
         self._seen.pop(claim.shard, None)
         return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """How far a run is, as its claims say."""
-
-    done: int
-    held: Mapping[str, int]
-    """Shards in work by owner, those of silent owners left out."""
-    silent: frozenset[str]
-    """Owners whose claims have not changed for the patience."""
-    stopped: str | None
-    """Why shards were let go: cancelled or budget; None: nobody stopped."""
-
-
-class Watch:
-    """Looks at the claims of a run without taking any. Blocking; for one thread at a time.
-
-    Args:
-        store: Where the run lies.
-        run_id: The run.
-        patience_s: As the workers'.
-        monotonic: Seconds of this machine.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        run_id: str,
-        *,
-        patience_s: float = PATIENCE_S,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._store, self._run_id = store, run_id
-        self._patience_s, self._monotonic = patience_s, monotonic
-        self._done: set[str] = set()
-        self._seen: dict[str, tuple[bytes, float]] = {}
-
-    def look(self) -> Standing:
-        """The claims as they are now.
-
-        Raises:
-            StoreError: If the store is away.
-            DamagedError: If a claim is none.
-        """
-        held: Counter[str] = Counter()
-        silent, why = set(), set()
-        for key in self._store.find(claim_prefix(self._run_id)):
-            if key in self._done:
-                continue
-            try:
-                data = self._store.read(key)
-            except MissingError:
-                continue
-            claim = Claim.from_json(data, key)
-            if claim.stage is Stage.DONE:
-                self._done.add(key)
-            elif claim.stage is Stage.HELD:
-                seen, since = self._seen.get(key, (b"", 0.0))
-                if seen != data:
-                    self._seen[key] = data, self._monotonic()
-                elif self._monotonic() - since >= self._patience_s:
-                    silent.add(claim.owner)
-                    continue
-                held[claim.owner] += 1
-            elif claim.why is not None:
-                why.add(claim.why)
-        return Standing(
-            done=len(self._done),
-            held=dict(held),
-            silent=frozenset(silent - set(held)),
-            stopped=max(why, default=None),  # what a person stopped outranks what the budget did
-        )
 
 
 def reopen(store: Store, run_id: str, shards: Collection[int]) -> None:

@@ -112,9 +112,7 @@ def make_plan(
         warnings: What probably was not meant.
         advisory: Judge evaluators that may not gate.
     """
-    started = now.astimezone(UTC)
-    if request.scheduled is not None and request.rerun is None:  # reruns of a night have a start of their own
-        started = start_given(request.scheduled)
+    started = _started(request, now)
     fingerprints = _digests(agents)
     cases = plan_cases(
         suite, live=live, trials=request.trials, fingerprints=fingerprints, day=utc_date(started)
@@ -147,6 +145,12 @@ def make_plan(
         warnings=tuple(redact_texts(list(warnings))),
         live=live,
     )
+
+
+def _started(request: RunRequest, now: datetime) -> datetime:
+    if request.scheduled is not None and request.rerun is None:  # reruns of a night have a start of their own
+        return start_given(request.scheduled)
+    return now.astimezone(UTC)
 
 
 def _digests(agents: Mapping[str, Fingerprint]) -> dict[str, str]:

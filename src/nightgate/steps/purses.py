@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from nightgate.errors import ConflictError, DamagedError, MissingError
+from nightgate.errors import ConflictError, MissingError
 from nightgate.ports import Store
+from nightgate.rows.jsondocs import COUNT, TEXT, DocumentKind, Each, OrNull
 from nightgate.rows.keys import purse_key
 
 SCHEMA = 1
@@ -21,6 +22,18 @@ _SHARES = 10
 """Leases a worker that the cap is cut into: small ones cost requests, large ones lie idle at the end."""
 _TRIES = 100
 """Of a swap; each failure means that somebody else went on."""
+
+
+_KIND = DocumentKind(
+    name="shared budget",
+    schema=SCHEMA,
+    shape={
+        "cap": COUNT,
+        "before": COUNT,
+        "leases": Each({"granted": COUNT, "calls": TEXT, "spent": OrNull(COUNT)}),
+    },
+    way_out="remove it and start the run again with its run id",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,21 +71,11 @@ class Purse:
         """The purse behind an object.
 
         Raises:
-            DamagedError: If it is none.
+            DamagedError: If it is none, or a newer nightgate wrote it.
         """
-        try:
-            found = json.loads(data)
-            schema = found.pop("schema")
-            leases = {owner: Lease(**lease) for owner, lease in found.pop("leases").items()}
-            purse = cls(**found, leases=leases)
-            checked = purse.free  # whatever is no number shows here
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            msg = f"{key} is no shared budget ({error}); remove it and start the run again with its run id"
-            raise DamagedError(msg) from error
-        if schema != SCHEMA or checked < 0:
-            msg = f"{key} is of schema {schema}, this nightgate knows {SCHEMA}: upgrade it"
-            raise DamagedError(msg)
-        return purse
+        found = _KIND.read(data, key)
+        leases = {owner: Lease(**lease) for owner, lease in found["leases"].items()}
+        return cls(cap=found["cap"], before=found["before"], leases=leases)
 
 
 def open_purse(store: Store, run_id: str, cap: int, spent: int, *, anew: bool) -> None:

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable
 
-from nightgate.steps.claims import Standing, Watch
+from nightgate.steps.standings import Standing, Watch
 
 ATTEMPTS = 3
 """Starts a worker, on average: a shard that kills whoever plays it must not do so for ever."""

@@ -145,13 +145,7 @@ def forecast(
         the list price is known.
     """
     inputs = {case.id: case for case in suite.cases}
-    have = {(cell.case_id, cell.trial, cell.score.evaluator) for cell in known}
-    wanted: dict[str, list[tuple[str, int]]] = {planned.name: [] for planned in plan.evaluators}
-    cells = dict.fromkeys(wanted, 0)
-    for case, number, name in plan.cells():
-        cells[name] += 1
-        if (case.case_id, number, name) not in have:
-            wanted[name].append((case.case_id, number))
+    cells, wanted = _left_to_judge(plan, known)
     rows: list[dict[str, Any]] = []
     at_least = Fraction(0)
     for planned in plan.evaluators:
@@ -185,6 +179,20 @@ def forecast(
         "usd_at_least": _usd(at_least),
         "assumption": _assumption([planned for planned in plan.evaluators if planned.asks], spent),
     }
+
+
+def _left_to_judge(
+    plan: Plan, known: Sequence[Cell]
+) -> tuple[dict[str, int], dict[str, list[tuple[str, int]]]]:
+    """By column: how many cells it has, and the trials of those that nobody has judged."""
+    have = {(cell.case_id, cell.trial, cell.score.evaluator) for cell in known}
+    wanted: dict[str, list[tuple[str, int]]] = {planned.name: [] for planned in plan.evaluators}
+    cells = dict.fromkeys(wanted, 0)
+    for case, number, name in plan.cells():
+        cells[name] += 1
+        if (case.case_id, number, name) not in have:
+            wanted[name].append((case.case_id, number))
+    return cells, wanted
 
 
 def _dollars(

@@ -150,11 +150,7 @@ class Combined:
                 "until": selection.until,
                 **{name: asked.get(name, []) for name in _FILTERS},
             },
-            "parts": [
-                {**self._parts[part.run_id], "suite_path": part.suite_path}
-                for part in selection.parts
-                if part.run_id in self._parts
-            ],
+            "parts": self._told(selection),
             "runs_left_out": [dict(one) for one in selection.left_out],
             "left_out": self._left_out,
             "evaluators": evaluators,
@@ -173,6 +169,14 @@ class Combined:
             "findings": [],
         }
         return Summary(body)
+
+    def _told(self, selection: Selection) -> list[dict[str, Any]]:
+        """Each part that there is so far."""
+        return [
+            {**self._parts[part.run_id], "suite_path": part.suite_path}
+            for part in selection.parts
+            if part.run_id in self._parts
+        ]
 
     def _ordered(self, selection: Selection) -> list[tuple[str, str]]:
         """Suites and columns in the order of the selection, whichever part ended first."""

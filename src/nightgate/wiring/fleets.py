@@ -13,16 +13,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from nightgate.adapters.store import open_store
-from nightgate.errors import MissingError
+from nightgate.errors import InputError, MissingError
+from nightgate.plans import Plan
 from nightgate.ports import Store
 from nightgate.requests import RunRequest
 from nightgate.runner import Done
 from nightgate.shards import Shard
-from nightgate.steps.claims import Watch, reopen, sweep_up
+from nightgate.steps.claims import reopen, sweep_up
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.purses import open_purse
-from nightgate.steps.reading import load_plan
+from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.steps.rosters import Roster
+from nightgate.steps.standings import Watch
 from nightgate.wiring.rooms import Progress, Room, open_room
 
 
@@ -41,6 +43,10 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
     if request.resume is None and request.run_id is not None:
         known = await asyncio.to_thread(_planned, store, request.run_id)
         request = replace(request, resume=request.run_id, run_id=None) if known else request
+    if request.resume is not None and (whole := await asyncio.to_thread(_committed, store, request.resume)):
+        # A parent died between the commit and its last alert: what is left to do follows the gate.
+        parameters = request.parameters()
+        return {"run_id": whole.run_id, "shards": 0, "trials": whole.trial_count, "request": parameters}
     room = await open_room(request, progress, store=store, joining=True)
     try:
         run_id = room.plan.run_id
@@ -91,6 +97,15 @@ def _planned(store: Store, run_id: str) -> bool:
     except MissingError:
         return False
     return True
+
+
+def _committed(store: Store, run_id: str) -> Plan | None:
+    """The plan of a run that is committed already; None where it is open, or no run id at all."""
+    try:
+        plan = load_plan(store, run_id)
+    except (MissingError, InputError):
+        return None
+    return plan if manifest_of(store, plan) is not None else None
 
 
 def _missing(room: Room) -> list[int]:

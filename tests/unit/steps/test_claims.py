@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from nightgate.errors import DamagedError, StoreError
 from nightgate.rows.keys import claim_key
-from nightgate.steps.claims import Claim, Claims, Stage, Watch, claims_of, reopen, sweep_up
+from nightgate.steps.claims import Claim, Claims, Stage, claims_of, reopen, sweep_up
+from nightgate.steps.standings import Watch
 from nightgate.testing import InMemoryStore
 
 RUN = "support-1"
@@ -153,7 +154,7 @@ def test_a_damaged_claim_names_its_object_and_the_way_out() -> None:
     """Somebody's editor, or half a restore."""
     store = InMemoryStore()
     store.replace(claim_key(RUN, 0), b'{"schema": 1, "shard": 0')
-    with pytest.raises(DamagedError, match=r"runs/support-1/claims/00000.json is no claim .* remove it"):
+    with pytest.raises(DamagedError, match=r"runs/support-1/claims/00000.json: no claim .* remove it"):
         a_worker(store, "one", shards=1).take()
 
 
@@ -162,7 +163,7 @@ def test_a_claim_of_a_newer_program_is_refused_by_name() -> None:
     store = InMemoryStore()
     newer = json.loads(Claim(shard=0, owner="new", stage=Stage.FREE).to_json()) | {"schema": 2}
     store.replace(claim_key(RUN, 0), json.dumps(newer).encode())
-    with pytest.raises(DamagedError, match="schema 2, this nightgate knows 1"):
+    with pytest.raises(DamagedError, match="schema 2; this one knows 1: upgrade"):
         a_worker(store, "one", shards=1).take()
 
 

@@ -107,7 +107,7 @@ def test_a_damaged_purse_names_its_object_and_the_way_out(text: str) -> None:
     """No money is spent on what nobody can read."""
     store = InMemoryStore()
     store.replace(purse_key(RUN), text.encode())
-    with pytest.raises(DamagedError, match=r"runs/support-1/budget.json is no shared budget .* run id"):
+    with pytest.raises(DamagedError, match=r"runs/support-1/budget.json: no shared budget .* run id"):
         lease(store, "a", 1)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nightgate.steps.claims import Claims, Watch
+from nightgate.steps.claims import Claims
 from nightgate.steps.rosters import Roster
+from nightgate.steps.standings import Watch
 from nightgate.testing import InMemoryStore
 
 RUN = "support-1"
