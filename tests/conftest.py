@@ -24,6 +24,26 @@ if _HERE not in sys.path:
 
 from servers import S3Server, s3_server  # noqa: E402 - needs the path above
 
+_GROUPS = ("live", "fleet")
+"""Tests that take minutes, or packages that compile for minutes: they run when they are asked for."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave a group out unless it is asked for: by ``-m live``, by the file, or by ``tests/live``."""
+    named = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
+    files = {path for path in named if path.is_file()}
+    folders = [path for path in named if path.is_dir() and path.name in _GROUPS]
+    away = [name for name in _GROUPS if name not in config.option.markexpr]
+
+    def asked(item: pytest.Item) -> bool:
+        inside = any(item.path.is_relative_to(folder) for folder in folders)
+        return inside or item.path in files or not any(map(item.get_closest_marker, away))
+
+    left_out = [item for item in items if not asked(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if asked(item)]
+
 
 @pytest.fixture(scope="session")
 def s3_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:

@@ -95,6 +95,7 @@ def test_two_workers_share_a_run_with_few_task_runs(fleet: Fleet, store: str, un
     assert run.task_runs() <= MOST_TASK_RUNS
 
 
+@pytest.mark.fleet
 def test_a_killed_parent_is_started_again_with_its_run_id(fleet: Fleet, store: str, unharmed: Path) -> None:
     """The workers go on without one; the next parent finds them by their claims and starts nobody."""
     run = begin(fleet, store)
@@ -105,6 +106,7 @@ def test_a_killed_parent_is_started_again_with_its_run_id(fleet: Fleet, store: s
     assert sum(part.trials for part in run.parts().values()) == TOTAL
 
 
+@pytest.mark.fleet
 def test_prefect_without_its_server_database_and_broker(fleet: Fleet, store: str, unharmed: Path) -> None:
     """All three die early and come back late: the run needs them to start and to end, not in between."""
     servers, run = fleet.servers, begin(fleet, store)
@@ -117,6 +119,7 @@ def test_prefect_without_its_server_database_and_broker(fleet: Fleet, store: str
     check_whole(run, unharmed)
 
 
+@pytest.mark.fleet
 def test_the_store_goes_away_and_comes_back(fleet: Fleet, store: str, unharmed: Path) -> None:
     """Trials go to the journals meanwhile, and nobody's claim is taken for silent."""
     servers, run = fleet.servers, begin(fleet, store)
@@ -127,6 +130,7 @@ def test_the_store_goes_away_and_comes_back(fleet: Fleet, store: str, unharmed: 
     check_whole(run, unharmed)
 
 
+@pytest.mark.fleet
 def test_a_killed_worker_is_replaced(fleet: Fleet, store: str, unharmed: Path) -> None:
     """Its worker died with it, so nobody tells Prefect: the parent sees the claims fall silent."""
     run = begin(fleet, store)

@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from infra.processes import READY_S, Compose, compose
 from shell import ROOT
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.fleet]
 
 FILE: Any = YAML(typ="safe").load((ROOT / "infra" / "compose.yaml").read_text(encoding="utf-8"))
 

@@ -7,24 +7,10 @@ packages that compile for minutes, and take minutes themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from live.servers import Cloud, LanguageModel, cloud, language_model
-
-_HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the live tests out unless they were asked for."""
-    named = [Path(argument.partition("::")[0]).resolve() for argument in config.args]
-    if "live" in config.option.markexpr or any(path.is_relative_to(_HERE) for path in named):
-        return
-    left_out = [item for item in items if item.get_closest_marker("live")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")
