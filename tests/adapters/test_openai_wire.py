@@ -32,8 +32,6 @@ pytestmark = pytest.mark.server
 
 TRIES = 6
 """Of one call to a model on this machine, the first included."""
-JUDGE_CALLS = 6
-"""Answered calls of one judgement."""
 FAST = {"Retry-After": "0"}
 
 
@@ -352,17 +350,19 @@ async def judged(standin: Standin, folder: Path, *steps: Step, **suite: Any) -> 
     )
 
 
-async def test_a_judge_that_never_fills_its_form_ends_at_the_cap(standin: Standin, tmp_path: Path) -> None:
+async def test_a_judge_that_never_fills_its_form_ends_after_two_tries(
+    standin: Standin, tmp_path: Path
+) -> None:
     """Left alone it would ask hundreds of times for one row; every call of it is in the ledger."""
     invalid = Say(text="", calls=[("HelpfulnessRating", '{"score": "rather nice"}')])
     ran = await judged(standin, tmp_path, invalid, evaluators=HELPFUL, expect="")
 
     assert ran.ending == "completed"
     assert ran.status == ("error", "judge")
-    assert len(ran.judge_calls) == standin.asked("judge") == JUDGE_CALLS
-    assert "cap" in ran.scores[0]["reason"]
+    assert len(ran.judge_calls) == standin.asked("judge") == 2
+    assert "rating" in ran.scores[0]["reason"]
     assert json.loads(ran.scores[0]["details"]) == {"raw": '{"score": "rather nice"}'}
-    assert ran.scores[0]["tokens_in"] == 12 * JUDGE_CALLS
+    assert ran.scores[0]["tokens_in"] == 12 * 2
     assert ran.summary["exit_code"] == 3
 
 
