@@ -197,7 +197,7 @@ def test_a_damaged_file_of_the_baseline_leaves_new_runs_decided(
     summary = json.loads(ran.out)
     assert (summary["complete"], summary["verdict"]) == (True, "pass")
     if name == "plan.json":
-        assert "cannot be read" in summary["changes"]["not_comparable"][0]["reason"]
+        assert "runs/base/plan.json is no plan" in summary["changes"]["not_comparable"][0]["reason"]
 
 
 def test_help_says_what_the_exit_codes_of_compare_mean(shell: Shell) -> None:
