@@ -71,4 +71,4 @@ def _one(operator: str, value: str | None, wanted: list[Any]) -> bool:
         case "StringLike" | "StringLikeIfExists" | "ArnLike":
             return value is not None and any(fnmatchcase(value, pattern) for pattern in wanted)
     msg = f"the tests know no condition {operator}"
-    raise NotImplementedError(msg)
+    raise ValueError(msg)
