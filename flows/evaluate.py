@@ -1,4 +1,4 @@
-"""One suite: plan -> shards -> finish -> gate -> flaky -> canaries -> alerts. The state follows the gate."""
+"""One suite: plan, shards, finish, gate, flaky, canaries, pages, alerts. The state follows the gate."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
     flaky = await tasks.find_flaky(run_id, request)
     canary = await tasks.judge_canaries(run_id, request)
     line = reporting.verdict_line(headline, decision, flaky, canary)
-    for told in await tasks.alert(run_id, request):
+    pages = await tasks.write_report(run_id, request)
+    for told in ([] if pages is None else [pages]) + await tasks.alert(run_id, request):
         log.warning(told)
     log.info(line)
     if headline["exit_code"] == 0:

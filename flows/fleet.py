@@ -16,6 +16,7 @@ from flows import workers
 from nightgate import wiring
 from nightgate.errors import DamagedError, StoreError
 from nightgate.requests import RunRequest
+from nightgate.steps.rosters import Roster
 
 _LOOK_S = 2.0
 _ASK_EVERY = 8
@@ -43,13 +44,23 @@ async def drained(request: dict[str, Any], planned: dict[str, Any]) -> None:
                 get_run_logger().warning("the store is away: %s", away)
             due += roster.due()
             while due and await workers.answered(workers.start(due[0], planned, runs)):
-                del due[0]
+                roster.accepted(due.pop(0))
             looks += 1
             if looks % _ASK_EVERY == 0:
-                for owner in await workers.answered(workers.ended(runs)) or ():
-                    roster.ended(owner)
-                    del runs[owner]
+                await _ask_after(roster, runs)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _LOOK_S)
         if stop.is_set():
             await workers.answered(workers.cancel(runs))
+        elif roster.given_up is not None:
+            get_run_logger().error(roster.given_up)
+
+
+async def _ask_after(roster: Roster, runs: dict[str, Any]) -> None:
+    """What Prefect says of the workers that this parent has started."""
+    for owner, state in (await workers.answered(workers.states(runs)) or {}).items():
+        if state.is_final():
+            roster.ended(owner)
+            del runs[owner]
+        elif not state.is_scheduled():
+            roster.begun(owner)

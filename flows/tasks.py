@@ -65,6 +65,12 @@ async def judge_canaries(run_id: str, request: dict[str, Any]) -> dict[str, Any]
     return await wiring.canaries(RunRequest.of_parameters(request), run_id)
 
 
+@task(task_run_name="{run_id}-report", persist_result=False, cache_policy=NO_CACHE)
+async def write_report(run_id: str, request: dict[str, Any]) -> str | None:
+    """Write the run's pages to the store; the line says why there are none."""
+    return await wiring.keep_report(RunRequest.of_parameters(request), run_id)
+
+
 @task(task_run_name="{run_id}-alert", persist_result=False, cache_policy=NO_CACHE)
 async def alert(run_id: str, request: dict[str, Any]) -> list[str]:
     """Tell what changed, once; the lines say what could not be told."""

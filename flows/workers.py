@@ -10,7 +10,7 @@ import os
 from collections.abc import Coroutine
 from typing import Any
 
-from prefect import get_client, get_run_logger
+from prefect import State, get_client, get_run_logger
 from prefect.deployments import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelling
@@ -40,11 +40,11 @@ async def start(owner: str, planned: dict[str, Any], runs: dict[str, Any]) -> bo
     return True
 
 
-async def ended(runs: dict[str, Any]) -> list[str]:
-    """Workers whose flow run is over."""
+async def states(runs: dict[str, Any]) -> dict[str, State[Any]]:
+    """Where the workers' flow runs stand."""
     async with get_client() as client:
-        states = {owner: (await client.read_flow_run(run_id)).state for owner, run_id in runs.items()}
-    return [owner for owner, state in states.items() if state is not None and state.is_final()]
+        found = {owner: (await client.read_flow_run(run_id)).state for owner, run_id in runs.items()}
+    return {owner: state for owner, state in found.items() if state is not None}
 
 
 async def cancel(runs: dict[str, Any]) -> None:

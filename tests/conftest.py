@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -22,7 +24,12 @@ if _HERE not in sys.path:
     # Test folders are no packages; shared helpers (``servers``) are plain modules beside this file.
     sys.path.insert(0, _HERE)
 
+from nightgate import heap  # noqa: E402 - light
 from servers import S3Server, s3_server  # noqa: E402 - needs the path above
+
+# A run begins and ends with a walk over all that its process holds. Here that is pytest, hypothesis and
+# every library of every test before it, for a run of milliseconds. Processes that tests start do it all.
+heap.settled_heap = contextlib.nullcontext
 
 _GROUPS = ("live", "fleet")
 """Tests that take minutes, or packages that compile for minutes: they run when they are asked for."""
@@ -43,6 +50,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if asked(item)]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: the collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

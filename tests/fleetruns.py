@@ -14,7 +14,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyarrow import BufferReader
 
-from fleetservers import FleetServers, bound, kill_tree
+from fleetservers import FleetServers, below, bound, kill_tree
 from nightgate import wiring
 from nightgate.requests import RunRequest
+from nightgate.steps.claims import Stage, claims_of
 from servers import environment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,11 +47,13 @@ class Fleet:
         servers: What they stand on.
         folder: For logs and journals.
         modules: Where the suite's agent is found.
+        settings: Of every process, besides.
     """
 
     servers: FleetServers
     folder: Path
     modules: Path
+    settings: dict[str, str] = field(default_factory=dict)
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     parents: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -63,18 +66,34 @@ class Fleet:
             **self.servers.env,
             "PYTHONPATH": os.pathsep.join((str(self.modules), str(ROOT))),
             "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "PREFECT_LOGGING_LEVEL": "INFO",  # else logs do not tell who plays what
+            **self.settings,
         }
 
     def deploy(self) -> None:
         """The work pool and the workers' deployment."""
         subprocess.run([sys.executable, FLOWS, "deploy", POOL], check=True, env=self.env)
 
-    def work(self, name: str) -> None:
-        """Start a worker's process; it takes one part of a run at a time."""
-        command = ["-m", "prefect", "worker", "start", "--pool", POOL, "--name", name]
+    def command(self, *words: str | Path) -> str:
+        """A command that must pass; what it says on stdout."""
+        done = subprocess.run(
+            [sys.executable, "-m", "nightgate.cli", *map(str, words)],
+            check=False,
+            env=self.env,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def work(self, name: str, pool: str = POOL) -> None:
+        """Start a worker's process; it takes one flow run at a time."""
+        command = ["-m", "nightgate.cli", "worker", "--pool", pool, "--name", name, "--limit", "1"]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.workers[name] = subprocess.Popen(
-                [*bound(), sys.executable, *command, "--type", "process", "--limit", "1"],
+                [*bound(), sys.executable, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -85,6 +104,21 @@ class Fleet:
     def kill(self, name: str) -> None:
         """A worker and what it plays, without a chance to say anything."""
         kill_tree(self.workers.pop(name).pid)
+
+    def kill_played(self, name: str) -> bool:
+        """What a worker plays, and not the worker; False where it plays nothing."""
+        played = below(self.workers[name].pid)
+        if played:
+            kill_tree(played[0])
+        return bool(played)
+
+    def worker_of(self, flow_run: str) -> str:
+        """Which worker plays a flow run, as its processes' environment tells."""
+        return next(
+            name
+            for name, worker in self.workers.items()
+            if any(flow_run.encode() in _environ(pid) for pid in below(worker.pid))
+        )
 
     def request(self, suite: Path, run_id: str, store: str, **values: Any) -> RunRequest:
         """What is asked for of a run."""
@@ -117,7 +151,8 @@ class Fleet:
 
     def close(self) -> None:
         """End what still lives."""
-        for process in (*self.workers.values(), *self.parents):
+        running: list[subprocess.Popen[Any]] = [*self.workers.values(), *self.parents]
+        for process in running:
             if process.poll() is None:
                 kill_tree(process.pid)
                 process.wait()
@@ -145,7 +180,19 @@ class Run:
             text = b"".join(_bytes(path) for path in folder.glob("*.jsonl"))
             return text.count(_TRIAL) >= trials
 
-        _until(count, 120, f"{trials} trials of {self.run_id}")
+        until(count, 120, f"{trials} trials of {self.run_id}")
+
+    def played_by(self, owner: str) -> str:
+        """The worker that plays for an owner of claims."""
+        runs = ask(self.fleet.servers.url, "flow_runs/filter", {"flows": {"name": {"any_": ["drain"]}}})
+        (played,) = (run["id"] for run in runs if run["parameters"].get("owner") == owner)
+        return self.fleet.worker_of(played)
+
+    def owners(self) -> set[str]:
+        """Who holds shards of it now."""
+        with environment(**self.fleet.servers.s3.env):
+            claims = claims_of(wiring.open_store(self.request.store), self.run_id)
+        return {claim.owner for claim in claims if claim.stage is Stage.HELD}
 
     def kill_parent(self) -> None:
         """SIGKILL."""
@@ -171,6 +218,11 @@ class Run:
         with environment(**self.fleet.servers.s3.env):
             return rows(self.request.store, table, self.run_id)
 
+    def ledger(self) -> list[dict[str, Any]]:
+        """Its calls, as they are stored."""
+        with environment(**self.fleet.servers.s3.env):
+            return _stored(self.request.store, "calls", self.run_id)
+
     def parts(self) -> dict[str, Told]:
         """What the server says of its workers, by their owners' names; those that died said nothing."""
         runs = ask(self.fleet.servers.url, "flow_runs/filter", {"flows": {"name": {"any_": ["drain"]}}})
@@ -192,7 +244,7 @@ class Run:
             counts.append(int(ask(self.fleet.servers.url, "task_runs/count", name)))
             return counts[-1] >= at_least and counts[-1] == counts[-2]
 
-        _until(count, 30, f"{at_least} task runs of {self.run_id}", pause_s=1.5)
+        until(count, 30, f"{at_least} task runs of {self.run_id}", pause_s=1.5)
         return counts[-1]
 
 
@@ -208,35 +260,44 @@ class Told:
 
 def rows(store: str, table: str, run_id: str) -> Counter[str]:
     """A run's rows, without what may differ between two plays of the same."""
-    opened = wiring.open_store(store)
     found: Counter[str] = Counter()
-    for key in opened.find(f"{table}/"):
-        if f"/{run_id}/" in key and key.endswith(".parquet"):
-            for row in pq.read_table(BufferReader(opened.read(key))).to_pylist():
-                kept = {
-                    k: v for k, v in row.items() if k not in INVENTED and not k.startswith(("tokens", "cost"))
-                }
-                found[json.dumps(kept, default=str, sort_keys=True)] += 1
+    for row in _stored(store, table, run_id):
+        kept = {k: v for k, v in row.items() if k not in INVENTED and not k.startswith(("tokens", "cost"))}
+        found[json.dumps(kept, default=str, sort_keys=True)] += 1
     return found
 
 
-def ask(url: str, what: str, body: Mapping[str, Any]) -> Any:
-    """One question to Prefect's API."""
-    request = urllib.request.Request(
-        f"{url}/{what}", json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
+def _stored(store: str, table: str, run_id: str) -> list[dict[str, Any]]:
+    opened = wiring.open_store(store)
+    keys = (key for key in opened.find(f"{table}/") if f"/{run_id}/" in key and key.endswith(".parquet"))
+    return [row for key in keys for row in pq.read_table(BufferReader(opened.read(key))).to_pylist()]
+
+
+def ask(url: str, what: str, body: Any = None) -> Any:
+    """One question to Prefect's API: a POST where there is a body."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{url}/{what}", data, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.loads(answer.read())
+
+
+def _environ(pid: int) -> bytes:
+    return _bytes(Path(f"/proc/{pid}/environ"))
 
 
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:  # all of it is in the store by now
+    except OSError:  # all of it is in the store by now, or the process is gone
         return b""
 
 
-def _until(true: Callable[[], bool], timeout_s: float, what: str, pause_s: float = 0.05) -> None:
+def until(true: Callable[[], bool], timeout_s: float, what: str, pause_s: float = 0.05) -> None:
+    """Wait for something, and say what was missing where it did not come in time.
+
+    Raises:
+        TimeoutError: If it does not come true in time.
+    """
     deadline = time.monotonic() + timeout_s
     while not true():
         if time.monotonic() > deadline:

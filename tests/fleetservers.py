@@ -273,7 +273,7 @@ def bound() -> list[str]:
 
 def kill_tree(pid: int) -> None:
     """SIGKILL a process and all that it started, and wait until they are gone."""
-    victims = [pid, *_below(pid)]
+    victims = [pid, *below(pid)]
     for victim in victims:
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
@@ -282,8 +282,8 @@ def kill_tree(pid: int) -> None:
         time.sleep(0.02)
 
 
-def _below(pid: int) -> list[int]:
-    """Children of a process, and theirs."""
+def below(pid: int) -> list[int]:
+    """Children of a process, and theirs: each before its own."""
     parents: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -320,8 +321,8 @@ def metered(
 def a_limiter(
     most: int = 100, per_minute: float | None = None, now: Callable[[], float] | None = None
 ) -> Limiter:
-    """A limiter whose clock stands still, unless another is given."""
-    return Limiter(most, per_minute, now or (lambda: 0.0))
+    """A limiter."""
+    return Limiter(most, per_minute, now or time.monotonic)
 
 
 class RepliesJudge:

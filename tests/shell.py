@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warm import Warm
+from warm import Child, Warm
 
 ROOT = Path(__file__).resolve().parents[1]
 SUPPORT = ROOT / "cases" / "support"
@@ -45,3 +45,13 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 def nightgate(*args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
     """Run one command to its end."""
     return Ran(*_WARM.run([str(arg) for arg in args], cwd, environment(env), timeout_s=180))
+
+
+def start(
+    *args: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    script: Path | None = None,
+) -> Child:
+    """Start one command, or a script with these arguments, for a test that does something to it meanwhile."""
+    return _WARM.start([str(arg) for arg in args], cwd, environment(env), script)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +18,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from shell import Ran, environment, nightgate
+from shell import Ran, nightgate, start
+from warm import Child
 
 CRITERIA = {"Criterion:polite": "Is it polite?", "Criterion:short": "Is it short?"}
 """Evaluator -> what its judge is asked."""
@@ -150,7 +149,7 @@ class Killer:
     lost: bool = False
     after: str | None = None
     seen: Counter[str] = field(default_factory=Counter)
-    process: subprocess.Popen[bytes] | None = None
+    process: Child | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, moment: str) -> None:
@@ -169,13 +168,8 @@ class Killer:
     def kill(self, provider: Any, arguments: Sequence[str], env: Mapping[str, str]) -> None:
         """Run a command that is killed on its way."""
         with self.lock:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "nightgate.cli", *arguments],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=environment(env),
-            )
+            self.process = start(*arguments, env=env)
             provider.on = self
         _, said = self.process.communicate(timeout=120)
         provider.on = lambda _: None
-        assert self.process.returncode == -signal.SIGKILL, said.decode()
+        assert self.process.returncode == -signal.SIGKILL, said

@@ -2,25 +2,109 @@
 
 Most of a command's seconds are imports; thousands of commands are run here. A child is a process of its
 own with its own arguments, environment, folder and exit code, so what a test sees is what a shell sees,
-but for the imports: tests of what is imported, and drills that kill, start real processes instead.
+but for the imports; it can be killed like any other. Tests of what is imported, and of how a process
+starts, start real processes instead.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A process that forks may have no threads."""
+
+
+class Child:
+    """One command under way, with the few things of a ``Popen`` that drills use.
+
+    Attributes:
+        pid: Its process id.
+        returncode: Its exit code, a signal's number below 0; None while nobody has waited for its end.
+    """
+
+    def __init__(self, line: socket.socket, folder: Path) -> None:
+        self._line, self._folder = line, folder
+        self._heard = b""
+        self._waiting = threading.Lock()
+        self.returncode: int | None = None
+        self.pid = self._number(None)
+
+    def poll(self) -> int | None:
+        """The exit code, if it has ended."""
+        with contextlib.suppress(TimeoutError):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it is known to have ended."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it without a chance to say anything."""
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, from any thread; the exit code.
+
+        Raises:
+            TimeoutError: If it takes longer.
+        """
+        with self._waiting:
+            if self.returncode is None:
+                self.returncode = self._number(timeout)
+                self._line.close()
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Wait for its end: stdout and stderr.
+
+        Raises:
+            TimeoutError: If it takes longer.
+        """
+        self.wait(timeout)
+        return self.said("out"), self.said("err")
+
+    def said(self, stream: str) -> str:
+        """What it has written so far to ``out`` or ``err``."""
+        return (self._folder / stream).read_text(encoding="utf-8", errors="replace")
+
+    def forget(self) -> None:
+        """Kill it if it still lives, and remove what it said."""
+        self.kill()
+        self.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _number(self, timeout: float | None) -> int:
+        """The next that the server says of it: its process id, then how it ended."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while b"\n" not in self._heard:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            self._line.settimeout(left)
+            try:
+                heard = self._line.recv(64)
+            except BlockingIOError:
+                raise TimeoutError from None
+            if not heard:
+                msg = "the warm process is gone"
+                raise RuntimeError(msg)
+            self._heard += heard
+        number, _, self._heard = self._heard.partition(b"\n")
+        return int(number)
 
 
 class Warm:
@@ -39,23 +123,26 @@ class Warm:
         Raises:
             TimeoutError: If it takes longer; it is killed then.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            out, err = Path(folder, "out"), Path(folder, "err")
-            asked = {"args": list(args), "cwd": str(cwd or Path.cwd()), "env": dict(env)}
-            with socket.socket(socket.AF_UNIX) as line:
-                line.settimeout(timeout_s)
-                line.connect(self._started())
-                line.sendall(json.dumps({**asked, "out": str(out), "err": str(err)}).encode() + b"\n")
-                with line.makefile() as answers:
-                    pid = int(answers.readline())
-                    try:
-                        code = int(answers.readline())
-                    except OSError:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(pid, 9)
-                        msg = f"nightgate {' '.join(args)}: no end within {timeout_s:.0f} s"
-                        raise TimeoutError(msg) from None
-            return code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
+        child = self.start(args, cwd, env)
+        try:
+            code = child.wait(timeout_s)
+            return code, child.said("out"), child.said("err")
+        except TimeoutError:
+            msg = f"nightgate {' '.join(args)}: no end within {timeout_s:.0f} s"
+            raise TimeoutError(msg) from None
+        finally:
+            child.forget()
+
+    def start(
+        self, args: Sequence[str], cwd: Path | None, env: Mapping[str, str], script: Path | None = None
+    ) -> Child:
+        """Start ``nightgate ARGS``, or a Python script with these arguments, and do not wait."""
+        folder = Path(tempfile.mkdtemp())
+        asked = {"args": list(args), "cwd": str(cwd or Path.cwd()), "env": dict(env), "said": str(folder)}
+        line = socket.socket(socket.AF_UNIX)
+        line.connect(self._started())
+        line.sendall(json.dumps({**asked, "script": script and str(script)}).encode() + b"\n")
+        return Child(line, folder)
 
     def _started(self) -> str:
         with self._lock:
@@ -74,15 +161,7 @@ class Warm:
 
 def _serve() -> None:
     """Import, listen, and fork for each that calls."""
-    import pyarrow.parquet
-    import scipy.special
-    import strands
-    import strands_evals
-
-    import nightgate.wiring
-    from nightgate import cli
-
-    del nightgate, pyarrow, scipy, strands, strands_evals
+    _warm_up()
     # No TemporaryDirectory: its clean-up would run at the end of each child.
     folder = Path(tempfile.mkdtemp())
     try:
@@ -96,13 +175,38 @@ def _serve() -> None:
                 line, _ = door.accept()
                 if os.fork() == 0:
                     door.close()
-                    os._exit(_attend(line, cli.main))
+                    os._exit(_attend(line))
                 line.close()
                 with contextlib.suppress(ChildProcessError):
                     while os.waitpid(-1, os.WNOHANG) != (0, 0):
                         pass
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _warm_up() -> None:
+    """Import and read once what nearly every command imports and reads."""
+    import boto3
+    import openai.types.chat
+    import pandas  # pyarrow looks for it as soon as there is a row
+    import pyarrow.compute
+    import pyarrow.parquet
+    import regex
+    import s3fs
+    import scipy.special
+    import strands.models.openai
+    import strands_evals
+
+    import nightgate.adapters.scripted
+    import nightgate.cli.run
+    import nightgate.wiring
+    from nightgate.prices import PriceTable
+
+    del boto3, nightgate, openai, pandas, pyarrow, regex, s3fs, scipy, strands, strands_evals
+    PriceTable.load()
+    # What is here now outlives each child: none of them walks it, and its pages stay shared.
+    gc.collect()
+    gc.freeze()
 
 
 class _Readable:
@@ -119,14 +223,14 @@ class _Readable:
         return self._life not in ready
 
 
-def _attend(line: socket.socket, main: object) -> int:
+def _attend(line: socket.socket) -> int:
     """Run one command in a child, and tell the caller its process id and how it ended."""
     with line.makefile("rw") as talk:
         asked = json.loads(talk.readline())
         pid = os.fork()
         if pid == 0:
             line.detach()
-            _become(asked, main)
+            _become(asked)
         print(pid, file=talk, flush=True)
         _, status = os.waitpid(pid, 0)
         with contextlib.suppress(OSError):
@@ -134,37 +238,47 @@ def _attend(line: socket.socket, main: object) -> int:
     return 0
 
 
-def _become(asked: Mapping[str, object], main: object) -> None:
-    """What ``python -m nightgate.cli`` would be in that folder with that environment."""
+def _become(asked: Mapping[str, object]) -> None:
+    """What ``python -m nightgate.cli``, or a script, would be in that folder with that environment."""
     import logging
     import random
+    import runpy
+    import traceback
+
+    from nightgate import cli
 
     os.setsid()
-    for number, target in ((1, asked["out"]), (2, asked["err"])):
-        file = os.open(str(target), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number, stream in ((1, "out"), (2, "err")):
+        file = os.open(Path(str(asked["said"]), stream), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(file, number)
         os.close(file)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.chdir(str(asked["cwd"]))
-    env = asked["env"]
+    env, arguments, script = asked["env"], asked["args"], asked["script"]
     assert isinstance(env, dict)
+    assert isinstance(arguments, list)
     os.environ.clear()
     os.environ.update(env)
     added = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
-    sys.path[0:1] = [str(asked["cwd"]), *added]
-    arguments = asked["args"]
-    assert isinstance(arguments, list)
-    sys.argv = ["nightgate", *arguments]
+    sys.path[0:1] = [str(asked["cwd"] if script is None else Path(str(script)).parent), *added]
+    sys.argv = ["nightgate" if script is None else str(script), *arguments]
     random.seed()
     logging.getLogger().setLevel(logging.WARNING)
+    # Thawed by a run's end, the parent's things would be walked and copied in each child.
+    gc.unfreeze = lambda: None
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it lives as long as the process
     sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
-    assert callable(main)
+    code = 0
     try:
-        sys.exit(main())
+        if script is None:
+            sys.exit(cli.main())
+        runpy.run_path(str(script), run_name="__main__")
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    except BaseException:  # it must not reach the server's own clean-up
+        traceback.print_exc()
+        code = 1
     _leave(code)
 
 

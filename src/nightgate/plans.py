@@ -202,6 +202,9 @@ class Plan:
     """Why there is no baseline although the suite has one: its document could not be read."""
     usual_model: str | None = None
     """The suite's own model, where another one was asked for; None where this run has it."""
+    frozen_at: str | None = None
+    """UTC, ISO 8601 with Z: when the grid was frozen; a late night has an earlier ``started_at``. None in
+    plans of earlier versions and in sweeps, which start when they are planned."""
     schema: int = PLAN_SCHEMA
 
     def trials(self) -> Iterator[tuple[PlannedCase, int]]:

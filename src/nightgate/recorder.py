@@ -2,7 +2,7 @@
 
 Owns the order "written first, counted after". A killed process loses nothing that its journal
 holds; a lost machine loses at most the second that was not staged yet. While the store is away the
-groups wait here and the run goes on. Knows nothing of what a record means.
+groups wait here and the run goes on. Of what a record means it knows only which one is the end of a call.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from nightgate import logs
+from nightgate.calls import Call
 from nightgate.errors import InputError, MissingError, StoreError
+from nightgate.journals import PLAN, JournalError, is_held, journals_in, keep_beside, tidy, unwritten
 from nightgate.ports import Store
 from nightgate.rows.groups import decode_group, encode_group
-from nightgate.rows.keys import staging_key, staging_prefix
+from nightgate.rows.keys import plan_key, staging_key, staging_prefix
 from nightgate.rows.records import encode_record
 from nightgate.rows.redaction import credentials, may_hold_secret, redact_lines
 
@@ -39,9 +42,12 @@ class Recorder:
         worker: Name of this writer within the run, ``[0-9a-z-]``.
         epoch: Claim epoch: of several records of one trial the lowest epoch wins.
         spool: Folder of the journals on this machine.
+        plan: The run's plan as it is stored; kept beside the journal while that is there.
     """
 
-    def __init__(self, store: Store, run_id: str, worker: str, epoch: int, spool: Path) -> None:
+    def __init__(
+        self, store: Store, run_id: str, worker: str, epoch: int, spool: Path, *, plan: bytes | None = None
+    ) -> None:
         self._store, self._run_id = store, run_id
         self._name = f"{epoch:06d}-{worker}"
         self._path = spool / run_id / f"{self._name}.jsonl"
@@ -51,18 +57,31 @@ class Recorder:
         self._sequence = 0
         self._literals = credentials()
         self._fd = -1
+        self._plan = plan
         self._torn = False
+        self._lost: JournalError | None = None
         self._wake = asyncio.Event()
         self._flusher: asyncio.Task[None] | None = None
         self._flushing = asyncio.Lock()
         self.problem: str | None = None
         """Why the store is away, while it is."""
 
+    def _away(self, why: str) -> None:
+        if self.problem is None:
+            logs.warn(
+                "spool", f"{self._store.uri} is away, records wait in {self._path}: {why}", run=self._run_id
+            )
+        self.problem = why
+
+    @property
+    def journal(self) -> str:
+        """Name of its journal, no other's within the run; ``ended_writers`` knows it."""
+        return self._name
+
     async def __aenter__(self) -> Self:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        # Held until the process ends: whoever brings journals up can tell a dead writer from a live one.
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        self._fd = _begin(self._path)
+        if self._plan is not None:
+            keep_beside(self._path, self._plan, self._store.uri)
         self._flusher = asyncio.create_task(self._flush_regularly())
         return self
 
@@ -75,28 +94,39 @@ class Recorder:
             await self._flusher
         try:
             await self._flush(attempts=3)
+            if self._plan is not None:
+                await asyncio.to_thread(self._refuse_emptied)
         except StoreError as away:
-            self.problem = str(away)
+            self._away(str(away))
         finally:
             os.close(self._fd)
             self._fd = -1  # the number may be another file's soon
-        if not self._pending:
+        if self.problem is None:
             self._path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                self._path.parent.rmdir()
+            tidy(self._path.parent)
+
+    def _refuse_emptied(self) -> None:
+        """A store that was emptied, or removed and made again, has no group of before; the journal has."""
+        if not self._store.find(plan_key(self._run_id)):
+            msg = f"{self._store.uri}: it has lost run {self._run_id}, whose journal is kept: {self._path}"
+            raise StoreError(msg)
 
     def write(self, *records: Any) -> None:
         """Make records durable; when this returns a kill of the process loses none of them.
 
         Raises:
-            OSError: If the journal cannot be written (disk full): the run must stop, not go on blind.
+            JournalError: If the journal cannot be written (disk full): the run must stop, not go on blind.
+                From then on it takes ends of calls alone, which were paid for. A trial or a finding that
+                failed because its call could not be written down would blame the agent or the judge.
         """
         if self._fd < 0:
             msg = f"the journal of run {self._run_id} is closed"
-            raise OSError(msg)
+            raise JournalError(msg)
         if self._torn:
             msg = f"{self._path} ends in half a record: what came behind it could not be told apart"
-            raise OSError(errno.EIO, msg)
+            raise JournalError(errno.EIO, msg)
+        if self._lost is not None and not all(isinstance(record, Call) for record in records):
+            raise JournalError(self._lost.errno, self._lost.strerror)
         lines = [encode_record(record) for record in records]
         if any(may_hold_secret(line, self._literals) for line in lines):
             lines = redact_lines(lines, literals=self._literals)
@@ -119,7 +149,9 @@ class Recorder:
                 os.ftruncate(self._fd, end)
             except OSError:
                 self._torn = True
-            raise OSError(error.errno, _unwritten(error, self._path, self._run_id, len(data))) from error
+            why = unwritten(error, self._path, self._run_id, len(data))
+            self._lost = self._lost or JournalError(error.errno, why)
+            raise JournalError(error.errno, why) from error
 
     async def flush(self) -> None:
         """Stage what is pending now: when this returns, other machines see it.
@@ -137,9 +169,9 @@ class Recorder:
             try:
                 await self._flush()
             except StoreError as away:
-                self.problem = str(away)
+                self._away(str(away))
             except Exception as broken:  # whatever it is, the next second tries again
-                self.problem = f"{type(broken).__name__}: {broken}"
+                self._away(f"{type(broken).__name__}: {broken}")
 
     async def _flush(self, attempts: int = 1) -> None:
         async with self._flushing:
@@ -162,22 +194,24 @@ class Recorder:
             self._sequence, self._group = self._sequence + 1, 0
             del self._pending[: len(lines)]
             self._pending_bytes = sum(map(len, self._pending))
+            if self.problem is not None:
+                logs.info("spool", f"{self._store.uri} is back", run=self._run_id)
             self.problem = None
 
 
-def _unwritten(error: OSError, journal: Path, run_id: str, size: int) -> str:
-    """What a person needs who has to make room."""
-    try:
-        free = f"{shutil.disk_usage(journal.parent).free:,}"
-    except OSError:
-        free = "unknown how many"
-    return (
-        f"{error.strerror or type(error).__name__}: {journal} cannot take {size:,} bytes more ({free} bytes "
-        "free there). All that was paid for before is safe, in that file or in the store; only what was in "
-        "flight will be played again. Free some space, or name a folder on another disk with --spool or "
-        f"NIGHTGATE_SPOOL and move {journal.parent} into it if it is still there; then go on with --resume "
-        f"{run_id}"
-    )
+def _begin(path: Path) -> int:
+    """Open a journal, and hold it until the process ends: so a dead writer can be told from a live one."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        except FileNotFoundError:
+            continue  # somebody who brought up the last journal of the folder removed it
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(fd), path.stat()):
+                return fd
+        os.close(fd)  # taken for a dead one's, and removed, before it was held
 
 
 def _stage(store: Store, key: str, lines: list[bytes]) -> None:
@@ -193,30 +227,73 @@ def next_epoch(store: Store, run_id: str) -> int:
 def bring_up(store: Store, run_id: str, spool: Path) -> int:
     """Stage what killed or cut-off processes of this machine left in their journals.
 
-    Journals of processes that still live are left to them.
+    Journals of processes that still live are left to them. A store without the run gets its plan first.
 
     Returns:
         How many journals were brought up. Running it twice stages the same objects.
     """
     folder = spool / run_id
-    journals = [path for path in _journals(folder) if not _held(path)]
-    for journal in journals:
-        try:
-            text = journal.read_bytes()
-        except FileNotFoundError:
-            continue  # another process of this machine brought it up meanwhile
+    restore_plan(store, run_id, spool)
+    brought = [path for path in journals_in(folder) if _bring(store, run_id, path)]
+    if brought:
+        logs.info("spool", f"brought up {len(brought)} journals of run {run_id}", run=run_id)
+        tidy(folder)
+    return len(brought)
+
+
+def restore_plan(store: Store, run_id: str, spool: Path) -> None:
+    """Give a store that lost a run its plan back, from beside the run's journals on this machine.
+
+    Raises:
+        StoreError: If the store is away.
+    """
+    try:
+        plan = (spool / run_id / PLAN).read_bytes()
+    except OSError:
+        return  # not here, or nothing that could be read
+    try:
+        store.read(plan_key(run_id))
+    except MissingError:
+        store.create(plan_key(run_id), plan)
+
+
+def _bring(store: Store, run_id: str, journal: Path) -> bool:
+    """Stage a journal and remove it; False where its writer lives, or another one brought it up meanwhile."""
+    with contextlib.suppress(FileNotFoundError, BlockingIOError), journal.open("rb") as file:
+        # Shared: several processes may bring it up at once, each waits for nobody, and no writer begins.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         # The last line of a killed writer may be torn; all others end with a line feed.
-        lines = text.split(b"\n")[:-1]
-        if lines:
-            key = staging_key(run_id, f"{journal.stem}-journal.jsonl.zst")
-            data = encode_group(lines)
-            if _differs(store, key, lines):
-                store.create(key, data)
+        lines = file.read().split(b"\n")[:-1]
+        key = _whole_key(run_id, journal.stem)
+        if lines and _differs(store, key, lines):
+            store.create(key, encode_group(lines))
         journal.unlink(missing_ok=True)
-    if journals:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-    return len(journals)
+        return True
+    return False
+
+
+def _whole_key(run_id: str, journal: str) -> str:
+    """Where all of a journal lies once it was brought up."""
+    return staging_key(run_id, f"{journal}-journal.jsonl.zst")
+
+
+def ended_writers(store: Store, run_id: str, journals: Iterable[str], spool: Path) -> set[str]:
+    """Of some writers those that have certainly ended, on any machine: their journals were brought up.
+
+    Brings up those of this machine first. Of one that ended on another machine, where nobody has brought
+    its journal up since, nothing can be told.
+
+    Args:
+        store: Where the run lies.
+        run_id: The run.
+        journals: As ``Recorder.journal`` names them.
+        spool: Folder of the journals on this machine.
+
+    Raises:
+        StoreError: If the store is away.
+    """
+    bring_up(store, run_id, spool)
+    return {journal for journal in journals if _is_there(store, _whole_key(run_id, journal))}
 
 
 def refuse_living(run_id: str, spool: Path) -> None:
@@ -225,26 +302,10 @@ def refuse_living(run_id: str, spool: Path) -> None:
     Raises:
         InputError: Naming the journal that it holds.
     """
-    for journal in _journals(spool / run_id):
-        if _held(journal):
+    for journal in journals_in(spool / run_id):
+        if is_held(journal):
             msg = f"run {run_id} is still being worked on by another process here: it holds {journal}"
             raise InputError(msg)
-
-
-def _journals(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
-
-
-def _held(journal: Path) -> bool:
-    """Whether a living process writes this journal."""
-    try:
-        with journal.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return False
-    return False
 
 
 def _differs(store: Store, key: str, lines: list[bytes]) -> bool:
@@ -252,6 +313,14 @@ def _differs(store: Store, key: str, lines: list[bytes]) -> bool:
         return decode_group(store.read(key)) != lines
     except MissingError:
         return True
+
+
+def _is_there(store: Store, key: str) -> bool:
+    try:
+        store.read(key)
+    except MissingError:
+        return False
+    return True
 
 
 def staged(store: Store, run_id: str) -> list[tuple[str, bytes]]:

@@ -18,8 +18,8 @@ from nightgate.localdates import DEFAULT_ZONE, start_given, zone_named
 
 DEFAULT_STORE = "./.nightgate"
 DEFAULT_CONCURRENCY = 10
-MANUAL, NIGHTLY = "manual", "nightly"
-"""Triggers: who started a run."""
+MANUAL, NIGHTLY, SIMULATED = "manual", "nightly", "simulated"
+"""Triggers: who started a run; the last one, that it is a night of `nightgate demo`."""
 SUSPECTS = "suspects"
 """What ``only`` is in the reruns of a night, which nobody asks for by hand."""
 _PREFIX = "NIGHTGATE_"
@@ -59,6 +59,8 @@ class RunRequest:
     prices: str | None = None
     allow_unpriced: bool = False
     alerts: bool = True
+    report: bool = True
+    """Whether the run's pages are written to the store."""
     once: bool = False
     """At most one run of the suite for each local date of the scheduled start."""
     timezone: str | None = None
@@ -269,7 +271,7 @@ _WORDS = {
 }
 """Texts of which only some mean anything."""
 _NUMBERS = ("trials", "concurrency", "judge_concurrency", "seed", "drainers")
-_FLAGS = ("live", "allow_unpriced", "alerts", "curtail")
+_FLAGS = ("live", "allow_unpriced", "alerts", "report", "curtail")
 _LISTS = ("case", "tag", "layer", "stage")
 
 

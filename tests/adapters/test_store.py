@@ -395,6 +395,22 @@ def test_stores_below_two_prefixes_of_a_bucket_do_not_meet(s3: S3Server) -> None
 
 
 @pytest.mark.server
+def test_a_page_in_a_bucket_is_shown_and_not_saved(s3: S3Server) -> None:
+    """A browser that is told nothing of an object saves it instead of opening it."""
+    store = S3Store(f"s3://{s3.bucket()}/evals")
+    kinds = {"index.html": "text/html; charset=utf-8", "case-1-1.txt": "text/plain; charset=utf-8"}
+    for name in kinds:
+        store.replace(f"runs/r/report/{name}", b"x")
+
+    found = {
+        name: store.client.head_object(Bucket=store.bucket, Key=f"evals/runs/r/report/{name}")["ContentType"]
+        for name in kinds
+    }
+
+    assert found == kinds
+
+
+@pytest.mark.server
 def test_more_keys_than_a_page_are_found_and_deleted(s3_uri: str) -> None:
     """S3 answers and takes at most 1,000 at a time."""
     store = open_store(s3_uri)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,13 +14,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from nightgate.requests import RunRequest
-from nightgate.wiring.fleets import finish_fleet, plan_fleet
-from shell import DRILLS, environment, nightgate
+from crews import Crew
+from shell import DRILLS, nightgate
 
 SUITE = DRILLS / "slow"
-DRAINER = Path(__file__).resolve().parents[1] / "drainer.py"
-CASES, TRIALS, SLOTS, PATIENCE_S = 5, 24, 4, 2.0
+CASES, TRIALS, SLOTS = 5, 24, 4
 TRIALS_A_SECOND = 5
 """Of one slot: two calls of a tenth of a second each."""
 INVENTED = frozenset(
@@ -32,73 +26,9 @@ INVENTED = frozenset(
 )
 
 
-class Fleet:
-    """Workers on one run, each a process; they share a machine's spool unless they are ``apart``."""
-
-    def __init__(self, store: Path, run_id: str, **options: Any) -> None:
-        self.store, self.run_id = store, run_id
-        self.apart = False
-        self.request = RunRequest.make(
-            SUITE,
-            {
-                "store": str(store),
-                "run_id": run_id,
-                "trials": TRIALS,
-                "concurrency": SLOTS,
-                "drainers": 3,
-                "spool": str(store / "parent"),
-                **options,
-            },
-        )
-        self.planned = asyncio.run(plan_fleet(self.request))
-        self.workers: dict[str, subprocess.Popen[str]] = {}
-        self.count = 0
-
-    def start(self) -> str:
-        """One worker more."""
-        self.count += 1
-        owner = f"w{self.count}"
-        asked = self.planned["request"] | {"spool": str(self.store / (owner if self.apart else "spool"))}
-        self.workers[owner] = subprocess.Popen(
-            [sys.executable, str(DRAINER), json.dumps(asked), self.run_id, owner, str(PATIENCE_S)],
-            env=environment(),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        return owner
-
-    def kill(self, owner: str, how: int = signal.SIGKILL) -> None:
-        """Without a chance to say anything."""
-        os.kill(self.workers[owner].pid, how)
-
-    def wait(self, *owners: str) -> dict[str, dict[str, Any]]:
-        """What the workers say that they did."""
-        found = {}
-        for owner in owners:
-            said, _ = self.workers[owner].communicate(timeout=120)
-            found[owner] = json.loads(said)
-        return found
-
-    def wait_for(self, trials: int) -> None:
-        """Until all journals hold so many trials, those that were staged and gone included."""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            text = b"".join(path.read_bytes() for path in self.store.glob("*/*/*.jsonl"))
-            if text.count(b'{"kind":"trial"') >= trials:
-                return
-            time.sleep(0.02)
-        pytest.fail(f"no {trials} trials within a minute")
-
-    def finish(self) -> dict[str, Any]:
-        """Commit."""
-        return asyncio.run(finish_fleet(self.request, self.run_id)).summary.as_dict()
-
-    def close(self) -> None:
-        """End what still lives."""
-        for process in self.workers.values():
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+def manned(store: Path, **options: Any) -> Crew:
+    """A planned run ``shared`` without workers."""
+    return Crew(SUITE, store, "shared", trials=TRIALS, concurrency=SLOTS, **options)
 
 
 def rows(store: Path, table: str, run_id: str) -> Counter[str]:
@@ -125,14 +55,14 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Fleet]:
+def fleet(tmp_path: Path) -> Iterator[Crew]:
     """A planned run without workers."""
-    made = Fleet(tmp_path, "shared")
+    made = manned(tmp_path)
     yield made
     made.close()
 
 
-def check_whole(fleet: Fleet, unharmed: Path, killed: int, unstaged: int = 0) -> None:
+def check_whole(fleet: Crew, unharmed: Path, killed: int, unstaged: int = 0) -> None:
     """The rows of a run that nothing happened to, and a ledger with what was in flight besides.
 
     Args:
@@ -158,7 +88,7 @@ def check_whole(fleet: Fleet, unharmed: Path, killed: int, unstaged: int = 0) ->
     assert sum(call["outcome"] == "unknown" for call in calls) <= SLOTS * killed
 
 
-def test_workers_share_a_run(fleet: Fleet, unharmed: Path) -> None:
+def test_workers_share_a_run(fleet: Crew, unharmed: Path) -> None:
     """Each plays some of it, nobody plays anything twice, and all go when none is left."""
     said = fleet.wait(*(fleet.start() for _ in range(3)))
 
@@ -168,7 +98,7 @@ def test_workers_share_a_run(fleet: Fleet, unharmed: Path) -> None:
     assert list((fleet.store / "runs" / "shared" / "claims").glob("*.json")) == []
 
 
-def test_killed_workers_are_taken_over(fleet: Fleet, unharmed: Path) -> None:
+def test_killed_workers_are_taken_over(fleet: Crew, unharmed: Path) -> None:
     """Two of three die in the middle; the third finds their claims silent and plays what they left."""
     owners = [fleet.start() for _ in range(3)]
     fleet.wait_for(20)
@@ -180,7 +110,7 @@ def test_killed_workers_are_taken_over(fleet: Fleet, unharmed: Path) -> None:
     check_whole(fleet, unharmed, killed=2)
 
 
-def test_a_worker_that_comes_back_from_the_dead_changes_nothing(fleet: Fleet, unharmed: Path) -> None:
+def test_a_worker_that_comes_back_from_the_dead_changes_nothing(fleet: Crew, unharmed: Path) -> None:
     """Stopped past the patience and woken again: its shards are others' by then."""
     fleet.apart = True
     sleeper = fleet.start()
@@ -194,7 +124,7 @@ def test_a_worker_that_comes_back_from_the_dead_changes_nothing(fleet: Fleet, un
     check_whole(fleet, unharmed, killed=1, unstaged=SLOTS * TRIALS_A_SECOND)
 
 
-def test_kills_at_random_lose_nothing(fleet: Fleet, unharmed: Path) -> None:
+def test_kills_at_random_lose_nothing(fleet: Crew, unharmed: Path) -> None:
     """As soon as one dies another is started, whatever it was doing."""
     dice = random.Random(20261130)
     alive = [fleet.start() for _ in range(3)]
@@ -211,14 +141,14 @@ def test_kills_at_random_lose_nothing(fleet: Fleet, unharmed: Path) -> None:
 def test_workers_share_the_cap_of_a_run_whoever_dies(tmp_path: Path) -> None:
     """Two thirds of the money, three workers, one of them killed: stopped by the budget, never beyond it."""
     cap = 2 / 3 * CASES * TRIALS * 910e-6
-    fleet = Fleet(tmp_path, "shared", budget_usd=f"{cap:.6f}")
+    fleet = manned(tmp_path, budget_usd=f"{cap:.6f}")
     try:
         owners = [fleet.start() for _ in range(3)]
         fleet.wait_for(12)
         fleet.kill(owners[0])
         fleet.wait(*owners[1:])
         stopped = fleet.finish()
-        rest = Fleet(tmp_path, "shared", budget_usd="1")
+        rest = manned(tmp_path, budget_usd="1")
         rest.count = 3
         rest.wait(rest.start())
         whole = rest.finish()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from fleetruns import Fleet, Run, rows
 from fleetservers import FleetServers, Server, fleet_servers
+from leasecontract import CONTRACT
+from nightgate.adapters.prefect_api import PrefectApi
+from providers import Provider, provider
 from shell import DRILLS, nightgate
 
 pytestmark = pytest.mark.server
@@ -107,6 +112,17 @@ def test_a_killed_parent_is_started_again_with_its_run_id(fleet: Fleet, store: s
 
 
 @pytest.mark.fleet
+def test_two_parents_with_one_run_id_are_one_run(fleet: Fleet, store: str, unharmed: Path) -> None:
+    """Two schedulers, or a person who did not see that it runs: each cell once, and both hear the verdict."""
+    first = begin(fleet, store)
+    second = fleet.start(first.request)
+    for run in (first, second):
+        check_whole(run, unharmed)
+
+    assert sum(part.trials for part in first.parts().values()) == TOTAL
+
+
+@pytest.mark.fleet
 def test_prefect_without_its_server_database_and_broker(fleet: Fleet, store: str, unharmed: Path) -> None:
     """All three die early and come back late: the run needs them to start and to end, not in between."""
     servers, run = fleet.servers, begin(fleet, store)
@@ -117,6 +133,23 @@ def test_prefect_without_its_server_database_and_broker(fleet: Fleet, store: str
     run.wait_for(TOTAL // 2)
     restart(*killed)
     check_whole(run, unharmed)
+
+
+@pytest.mark.fleet
+@pytest.mark.parametrize("which", ["broker", "database", "api"])
+def test_one_of_prefects_servers_alone_dies_and_comes_back(
+    fleet: Fleet, store: str, unharmed: Path, which: str
+) -> None:
+    """The others live on without it, and none of them may need a hand when it is back."""
+    server: Server = getattr(fleet.servers, which)
+    run = begin(fleet, store)
+    run.wait_for(TOTAL // 5)
+    server.kill()
+    run.wait_for(TOTAL // 2)
+    server.start()
+    check_whole(run, unharmed)
+
+    check_whole(begin(fleet, store), unharmed)  # what is started through it afterwards comes to its end, too
 
 
 @pytest.mark.fleet
@@ -142,3 +175,55 @@ def test_a_killed_worker_is_replaced(fleet: Fleet, store: str, unharmed: Path) -
     parts = run.parts()
     assert len(parts) == 3
     assert sum(part.taken_over for part in parts.values()) >= 1
+
+
+@pytest.mark.parametrize("check", CONTRACT, ids=lambda check: check.__name__)
+def test_the_servers_limits_keep_the_contract(
+    servers: FleetServers, check: Callable[[PrefectApi], None]
+) -> None:
+    """What the shares' tests show holds for the stand-in, and the stand-in answers as the server does."""
+    check(PrefectApi(servers.url, {}))
+
+
+@pytest.mark.fleet
+def test_the_only_slot_of_a_limit_comes_back_from_a_killed_worker(
+    fleet: Fleet, store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One call in flight for all workers: who holds it dies, and within 90 s the other one goes on."""
+    with provider(latency_s=0.3) as served:
+        run = begin_asked(fleet, store, served, "&max_in_flight=1", trials=10)
+        run.wait_for(3)
+        (holder,) = run.owners()
+        worker, killed_at = run.played_by(holder), time.monotonic()
+        fleet.kill(worker)
+        before = len(served.requests)
+        fleet.work(f"{worker}-again")
+        said = run.end()
+        waited_s = served.requests[before].at - killed_at
+    with capsys.disabled():
+        sys.stderr.write(f"the slot was used again after {waited_s:.0f} s\n")
+    assert said["summary"]["trials"]["completed"] == 50
+    assert waited_s <= 90
+
+
+@pytest.mark.fleet
+def test_leases_that_a_killed_broker_forgot_hold_nothing_up(fleet: Fleet, store: str) -> None:
+    """They were in its memory: workers free what they held, and lease it anew."""
+    with provider(latency_s=0.3) as served:
+        run = begin_asked(fleet, store, served, "&max_in_flight=2", trials=40)
+        run.wait_for(20)
+        fleet.servers.broker.kill()
+        fleet.servers.broker.start()
+        run.end()
+        again = begin_asked(fleet, store, served, "&max_in_flight=2", trials=4).end()
+    assert again["summary"]["trials"]["completed"] == 20
+
+
+def begin_asked(fleet: Fleet, store: str, served: Provider, limits: str, *, trials: int) -> Run:
+    """A run of two workers over a provider whose limits they share."""
+    model = f"openai:asked?base_url={served.base_url}{limits}"
+    run_id = f"drill-{next(_NUMBERS)}"
+    request = fleet.request(
+        DRILLS / "asked", run_id, store, model=model, trials=trials, concurrency=SLOTS, drainers=2
+    )
+    return fleet.start(request)

@@ -126,14 +126,9 @@ def channels(chat: Hook) -> dict[str, str]:
     return {"NIGHTGATE_ALERT_CHANNELS": "default=webhook:CHAT_URL", "CHAT_URL": chat.url}
 
 
-def killed(code: str, *args: str | Path, when: Callable[[], bool], env: dict[str, str]) -> None:
-    """Run Python code in a process of its own and kill it as soon as something is there."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, args)],
-        env=environment(env),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def killed(script: Path, *args: str | Path, when: Callable[[], bool], env: dict[str, str]) -> None:
+    """Run a script in a process of its own and kill it as soon as something is there."""
+    process = start(*args, env=env, script=script)
     try:
         deadline = time.monotonic() + 120
         while not when():
@@ -193,7 +188,7 @@ def test_a_run_that_was_killed_behind_its_gate_is_finished(suite: Path, tmp_path
     second = nightgate(*again, env=env)
 
     assert (first.code, first.json["run_id"], first.json["verdict"]) == (1, "r1", "fail"), first.err
-    assert "left to do after its gate: flaky or broken, alerts" in first.err
+    assert "left to do after its gate: flaky or broken, report, alerts" in first.err
     assert (second.code, second.json) == (1, first.json)
     assert "nothing to resume (fail)" in second.err
     assert committed_objects(store, "r1") == before
@@ -220,7 +215,7 @@ def test_a_night_that_is_killed_in_its_reruns_and_in_its_canaries_is_finished(
     again = nightgate(*resume, env=env)
 
     assert (last.code, again.code) == (1, 1), last.err
-    assert "left to do after its gate: canaries, alerts" in last.out
+    assert "left to do after its gate: canaries, report, alerts" in last.out
     assert again.out.count("\n") == 1
     assert committed_objects(past, "n4") == before
     assert committed_objects(past, "n4-rerun") == reruns

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from shell import DRILLS, environment, nightgate
+from shell import DRILLS, nightgate, start
+from warm import Child
 
 SUITE = DRILLS / "slow"
 TRIALS = 20
@@ -45,17 +44,9 @@ def rows(store: Path, table: str, run_id: str) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: json.dumps(row, default=str, sort_keys=True))
 
 
-def start(store: Path, run_id: str, *flags: str) -> subprocess.Popen[bytes]:
+def started(store: Path, run_id: str, *flags: str) -> Child:
     """A run in a process of its own, two trials at a time."""
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "nightgate.cli", "run", str(SUITE), "--store", str(store)),
-            *("--run-id", run_id, "--concurrency", "2", *flags),
-        ],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    return start("run", SUITE, "--store", store, "--run-id", run_id, "--concurrency", "2", *flags)
 
 
 def wait_for_trials(store: Path, run_id: str, count: int) -> None:
@@ -80,7 +71,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("after", [1, 7, 15])
 def test_a_killed_run_resumes_to_the_same_rows(tmp_path: Path, unharmed: Path, after: int) -> None:
     """SIGKILL gives no chance to clean up; the journal must have it all."""
-    process = start(tmp_path, "killed")
+    process = started(tmp_path, "killed")
     wait_for_trials(tmp_path, "killed", after)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -96,7 +87,7 @@ def test_a_killed_run_resumes_to_the_same_rows(tmp_path: Path, unharmed: Path, a
 
 def test_a_kill_repeats_only_what_was_in_flight(tmp_path: Path) -> None:
     """Two agents at a time: at most two agent calls and some judge calls are paid twice."""
-    process = start(tmp_path, "killed")
+    process = started(tmp_path, "killed")
     wait_for_trials(tmp_path, "killed", 8)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -115,7 +106,7 @@ def test_a_kill_repeats_only_what_was_in_flight(tmp_path: Path) -> None:
 
 def test_ctrl_c_leaves_a_readable_marked_run(tmp_path: Path) -> None:
     """Exit 130, a partial summary that says so, and nothing that could be taken for whole."""
-    process = start(tmp_path, "stopped", "--json", "-")
+    process = started(tmp_path, "stopped", "--json", "-")
     wait_for_trials(tmp_path, "stopped", 6)
     os.kill(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=60)
@@ -133,7 +124,7 @@ def test_ctrl_c_leaves_a_readable_marked_run(tmp_path: Path) -> None:
 
 def test_resume_refuses_another_configuration(tmp_path: Path) -> None:
     """Half a run with one prompt and half with another is no run."""
-    process = start(tmp_path, "mixed")
+    process = started(tmp_path, "mixed")
     wait_for_trials(tmp_path, "mixed", 2)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nightgate.canaries import ATTACKS
-from shell import environment, nightgate
+from shell import nightgate, start
+from warm import Child
 
 CASES = 12
 CELLS = CASES + 10 * len(ATTACKS)
@@ -55,15 +54,9 @@ def rows(store: Path, table: str, run_id: str) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: json.dumps(row, default=str, sort_keys=True))
 
 
-def start(store: Path) -> subprocess.Popen[bytes]:
+def started(store: Path) -> Child:
     """The canaries of run n1 in a process of their own."""
-    flags = ("--store", str(store), "--judge-concurrency", str(WINDOW), "--json", "-")
-    return subprocess.Popen(
-        [sys.executable, "-m", "nightgate.cli", "canary", "n1", *flags],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    return start("canary", "n1", "--store", store, "--judge-concurrency", str(WINDOW), "--json", "-")
 
 
 def wait_for_cells(store: Path, count: int) -> None:
@@ -92,7 +85,7 @@ def test_killed_canaries_go_on_to_the_same_rows(
 ) -> None:
     """And pay only for what was in flight besides."""
     assert nightgate("run", suite, "--store", tmp_path, "--run-id", "n1").code == 0
-    process = start(tmp_path)
+    process = started(tmp_path)
     wait_for_cells(tmp_path, after)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -111,7 +104,7 @@ def test_killed_canaries_go_on_to_the_same_rows(
 def test_two_processes_never_judge_at_once(suite: Path, tmp_path: Path) -> None:
     """The second is told who has them; the first goes on undisturbed."""
     assert nightgate("run", suite, "--store", tmp_path, "--run-id", "n1").code == 0
-    first = start(tmp_path)
+    first = started(tmp_path)
     wait_for_cells(tmp_path, 1)
 
     second = nightgate("canary", "n1", "--store", tmp_path)
@@ -126,7 +119,7 @@ def test_two_processes_never_judge_at_once(suite: Path, tmp_path: Path) -> None:
 def test_ctrl_c_leaves_canaries_that_say_so(suite: Path, tmp_path: Path) -> None:
     """Exit 130, and what is missing is no calm."""
     assert nightgate("run", suite, "--store", tmp_path, "--run-id", "n1").code == 0
-    process = start(tmp_path)
+    process = started(tmp_path)
     wait_for_cells(tmp_path, 5)
     os.kill(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=60)

@@ -41,21 +41,16 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     cases = [a_case(f"c{i:02}") for i in range(20)]
     suite = write_suite(folder / "s", cases, model="import:fault_models:Pausing")
     mark, store = folder / "mark", folder / "store"
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "nightgate.cli", "run", suite, "--store", store),
-            *("--run-id", "stopped", "--concurrency", "1", "--json", "-"),
-        ],
-        env=environment({"DRILL_MARK": str(mark)}),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+    process = start(
+        *("run", suite, "--store", store, "--run-id", "stopped", "--concurrency", "1", "--json", "-"),
+        env={"DRILL_MARK": str(mark)},
     )
     deadline = time.monotonic() + 60
     while not mark.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    seen = {"code": process.returncode, "summary": json.loads(out), "err": err.decode()}
+    seen = {"code": process.returncode, "summary": json.loads(out), "err": err}
     seen["gate"] = command("gate", "stopped", "--store", store)
     seen["resumed"] = shell_nightgate("run", suite, "--store", store, "--resume", "stopped", "--json", "-")
     return {**seen, "store": open_store(str(store))}
@@ -263,7 +258,7 @@ def test_a_commit_that_breaks_half_way_is_no_commit(tmp_path: Path, allowed: int
 def test_a_store_that_takes_no_groups_loses_nothing(tmp_path: Path) -> None:
     """Records wait in the journal; the resumed run brings them up and repeats no call."""
     suite = write_suite(tmp_path / "s", [a_case("one", trials=3), a_case("two")])
-    store = FailingStore(0, ("staging/",))
+    store = FailingStore(0, ("staging/half/",))  # the look before the run finds it well
     spool = str(tmp_path / "spool")
     first = play(suite, store, run_id="half", spool=spool)
     store.allowed = 100
@@ -296,6 +291,7 @@ def test_a_full_disk_ends_in_a_word_and_a_resume(tmp_path: Path) -> None:
     flags = ("run", str(suite), "--store", str(tmp_path / "store"))
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000));"
+        "from nightgate.steps import spools; spools.NEEDED_BYTES = 1000;"  # the disk fills up later
         "import nightgate.cli; sys.exit(nightgate.cli.main())"
     )
     full = subprocess.run(

@@ -265,10 +265,9 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     slow = {"fields": "best", "delay_s": 0.15}
     suite, store = played(tmp_path, second=slow)
     flags = [flag for name in JUDGED for flag in ("--evaluator", name)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nightgate.cli", "sweep", "base", "--store", store, "--suite", str(suite),
-         *flags, "--judge", "scripted:second", "--run-id", "s1", "--judge-concurrency", "1"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ.copy(),
+    process = start(
+        "sweep", "base", "--store", store, "--suite", suite, *flags, "--judge", "scripted:second",
+        "--run-id", "s1", "--judge-concurrency", "1",
     )  # fmt: skip
     journal = Path(store) / "spool"
     ended = time.monotonic() + 60

@@ -314,7 +314,7 @@ class Killer:
 
     def __init__(self, moment: str, nth: int = 1) -> None:
         self.moment, self.left, self.signal = moment, nth, signal.SIGKILL
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Child | None = None
 
     def __call__(self, moment: str) -> None:
         if moment != self.moment or self.process is None:
@@ -326,12 +326,7 @@ class Killer:
 
     def run(self, arguments: list[str], env: Mapping[str, str]) -> int:
         """The sweep's exit code."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "nightgate.cli", *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=environment(env),
-        )
+        self.process = start(*arguments, env=env)
         return self.process.wait(120)
 
 

@@ -286,10 +286,9 @@ def test_a_selection_killed_anywhere_goes_on_where_it_was(tmp_path: Path, store:
     verdict = {"fields": "best", "delay_s": 0.1}
     slow = {"judgements": {name: {"*": verdict} for name in (POLITE, SHORT)}}
     write_suite(tmp_path / "sweepy", slow=slow)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nightgate.cli", "sweep", "suite:sweepy", "--store", str(store),
-         "--evaluator", POLITE, "--judge", "scripted:slow", "--run-id", "all", "--judge-concurrency", "1"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(),
+    process = start(
+        "sweep", "suite:sweepy", "--store", store, "--evaluator", POLITE, "--judge", "scripted:slow",
+        "--run-id", "all", "--judge-concurrency", "1",
     )  # fmt: skip
     try:
         _await(lambda: (store / "runs" / "all" / "selection.json").is_file() and _judged(store) >= calls)

@@ -92,10 +92,7 @@ def test_judgements_of_several_runs_wait_in_one_job(store: Path, openai: OpenAI)
 @pytest.mark.parametrize("moment", ["upload", "submitted", "look", "read"])
 def test_a_batch_over_several_runs_survives_a_kill(store: Path, openai: OpenAI, moment: str) -> None:
     """Whoever resumes the whole finds its job again, and nothing is submitted twice."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nightgate.cli", *command(store, openai.spec())],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(QUICK),
-    )  # fmt: skip
+    process = start(*command(store, openai.spec()), env=QUICK)
 
     def kill(now: str) -> None:
         if now == moment and process.poll() is None:

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 
 from infra.tasks import containers, environment, known_settings
 from infra.templates import Template
+from nightgate.cli.deploy import DRAIN_POOL, POOL
 from shell import ROOT
 
 COMPOSE: Any = YAML(typ="safe").load((ROOT / "infra" / "compose.yaml").read_text(encoding="utf-8"))
@@ -22,13 +23,14 @@ ONE_SHOT = {"bucket", "deploy"}
 
 
 def test_it_is_the_whole_fleet() -> None:
-    """Two workers, so that one may be killed."""
+    """A parent, and two workers in a pool of their own, so that one may be killed."""
     assert SERVICES.keys() == {
-        *("postgres", "redis", "server", "s3", "bucket", "deploy", "worker-1", "worker-2")
+        *("postgres", "redis", "server", "s3", "bucket", "deploy", "parent", "worker-1", "worker-2")
     }
-    for name in ("worker-1", "worker-2"):
-        assert SERVICES[name]["command"] == ["nightgate", "worker", "--pool", "nightgate"]
-    assert SERVICES["worker-1"]["volumes"] != SERVICES["worker-2"]["volumes"], "one spool a machine"
+    for name, pool in (("parent", POOL), ("worker-1", DRAIN_POOL), ("worker-2", DRAIN_POOL)):
+        assert SERVICES[name]["command"] == ["nightgate", "worker", "--pool", pool]
+    spools = [SERVICES[name]["volumes"][0] for name in ("parent", "worker-1", "worker-2")]
+    assert len(set(spools)) == 3, "one spool a machine"
 
 
 def test_ports_are_published_on_loopback_alone() -> None:
@@ -63,7 +65,7 @@ def test_every_service_that_stays_says_how_it_is() -> None:
     for name, one in SERVICES.items():
         if name in ONE_SHOT:
             assert one["healthcheck"] == {"disable": True}
-        elif not name.startswith("worker"):
+        elif name != "parent" and not name.startswith("worker"):
             assert one["healthcheck"]["test"], name
 
 

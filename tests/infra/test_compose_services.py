@@ -38,7 +38,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fleet(secrets: Path) -> Iterator[Compose]:
-    """Server and S3 server healthy, the bucket made, all deployed, two workers started."""
+    """Server and S3 server healthy, the bucket made, all deployed, a parent and two workers started."""
     files = {name: Path(secret["file"]).name for name, secret in FILE["secrets"].items()}
     with compose(FILE["services"], secrets, files) as found:
         found.start("s3", *found.here("ports", "s3").split())
@@ -48,8 +48,8 @@ def fleet(secrets: Path) -> Iterator[Compose]:
         for once in ("bucket", "bucket", "deploy"):  # the bucket may be there already
             ran = found.run(once)
             assert ran.returncode == 0, ran.stdout + ran.stderr
-        found.start("worker-1")
-        found.start("worker-2")
+        for stays in ("parent", "worker-1", "worker-2"):
+            found.start(stays)
         yield found
 
 
@@ -74,15 +74,18 @@ def test_the_api_is_closed_without_the_password(fleet: Compose, secrets: Path) -
     assert asked(fleet, "/admin/version", (secrets / "api_auth").read_text())
 
 
-def test_both_workers_are_there_for_the_pool(fleet: Compose, secrets: Path) -> None:
+@pytest.mark.parametrize(("pool", "workers"), [("nightgate", 1), ("nightgate-drain", 2)])
+def test_all_workers_are_there_for_their_pools(
+    fleet: Compose, secrets: Path, pool: str, workers: int
+) -> None:
     """With the same command as in the cloud."""
     auth, deadline = (secrets / "api_auth").read_text(), time.monotonic() + READY_S
     found: list[Any] = []
-    while len(found) < 2 and time.monotonic() < deadline:
-        found = asked(fleet, "/work_pools/nightgate/workers/filter", auth, {})
+    while len(found) < workers and time.monotonic() < deadline:
+        found = asked(fleet, f"/work_pools/{pool}/workers/filter", auth, {})
         time.sleep(0.5)
 
-    assert [worker["status"] for worker in found] == ["ONLINE", "ONLINE"], fleet.log("worker-1").read_text()
+    assert [worker["status"] for worker in found] == ["ONLINE"] * workers, fleet.log("worker-1").read_text()
 
 
 def test_everything_is_deployed(fleet: Compose, secrets: Path) -> None:

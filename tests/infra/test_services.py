@@ -9,6 +9,7 @@ import pytest
 
 from infra.tasks import containers, environment, known_settings, secrets
 from infra.templates import EVERYTHING, NEEDED, Template
+from nightgate.cli.deploy import DRAIN_POOL, POOL
 from shell import ROOT
 
 FULL, BARE = Template(EVERYTHING), Template(NEEDED)
@@ -132,12 +133,39 @@ def test_prefect_knows_every_setting_that_it_is_given() -> None:
 
 def test_one_pool_has_the_wider_role_and_two_pools_have_one_each() -> None:
     """With one pool parent and drainers share a service; what is narrower needs a pool of its own."""
-    assert BARE.properties("WorkerTask")["TaskRoleArn"] == BARE.arn("FinisherRole")
-    assert "Parents" not in BARE.resources
-    assert FULL.properties("WorkerTask")["TaskRoleArn"] == FULL.arn("WorkerRole")
-    assert FULL.properties("ParentTask")["TaskRoleArn"] == FULL.arn("FinisherRole")
-    assert containers(FULL)["WorkerTask"]["Command"] == ["nightgate", "worker", "--pool", "nightgate"]
-    assert containers(FULL)["ParentTask"]["Command"] == ["nightgate", "worker", "--pool", "parents"]
+    one = Template({**NEEDED, "WorkPool": "nightgate"})
+
+    assert one.properties("WorkerTask")["TaskRoleArn"] == one.arn("FinisherRole")
+    assert "Parents" not in one.resources
+    assert BARE.properties("WorkerTask")["TaskRoleArn"] == BARE.arn("WorkerRole")
+    assert BARE.properties("ParentTask")["TaskRoleArn"] == BARE.arn("FinisherRole")
+
+
+def test_each_service_works_for_the_pool_that_the_deployments_are_put_in() -> None:
+    """A pool without a worker starts nothing and says nothing; the names are the defaults."""
+    for template, parents in ((BARE, POOL), (FULL, "parents")):
+        found = containers(template)
+        assert found["WorkerTask"]["Command"] == ["nightgate", "worker", "--pool", DRAIN_POOL]
+        assert found["ParentTask"]["Command"] == ["nightgate", "worker", "--pool", parents]
+        for name in ("WorkerTask", "ParentTask"):
+            settings = environment(found[name])
+            assert (settings["NIGHTGATE_POOL"], settings["NIGHTGATE_DRAIN_POOL"]) == (parents, DRAIN_POOL)
+
+
+def test_commands_run_with_the_role_that_may_carry_them_out() -> None:
+    """A drainer's role may not remove what doctor wrote."""
+    for parameters in (NEEDED, EVERYTHING, {**NEEDED, "WorkPool": "nightgate"}):
+        template = Template(parameters)
+        task = "ParentTask" if "ParentTask" in template.resources else "WorkerTask"
+        told = template.resolved(template.raw["Outputs"]["CommandTaskDefinition"]["Value"])
+        assert told == template.arn(task)
+        assert template.properties(task)["TaskRoleArn"] == template.arn("FinisherRole")
+
+
+def test_no_worker_is_no_parent_either() -> None:
+    """So that an update may put the new server up before the first new client."""
+    assert BARE.properties("Parents")["DesiredCount"] == 1
+    assert Template({**NEEDED, "WorkerCount": 0}).properties("Parents")["DesiredCount"] == 0
 
 
 def test_a_bad_deployment_rolls_back_and_two_servers_never_meet() -> None:

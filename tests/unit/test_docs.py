@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from makers import a_case, a_plan, a_planned, a_planned_case
-from nightgate import requests
+from nightgate import logs, requests
 from nightgate.cases import Persona, load_suite
 from nightgate.cases.names import BUILTIN
 from nightgate.cli.parser import build_parser
@@ -28,7 +28,7 @@ from nightgate.talks import EndReason, SimulatorNotes
 from nightgate.testing import InMemoryStore
 from nightgate.trials import Ending
 from nightgate.version import VERSION
-from nightgate.wiring import preflight, run_suite
+from nightgate.wiring import metrics, preflight, run_suite
 from shell import DRILLS, ROOT, SUPPORT, nightgate
 
 README = ROOT / "README.md"
@@ -185,11 +185,10 @@ def test_operations_lists_every_command() -> None:
 
 def test_operations_lists_every_setting() -> None:
     """What is not written down is found by nobody."""
-    known = (*requests._TEXTS, *requests._NUMBERS, *requests._FLAGS, *requests._LISTS)
+    fields = (*requests._TEXTS, *requests._NUMBERS, *requests._FLAGS, *requests._LISTS)
+    known = {f"NIGHTGATE_{name.upper()}" for name in fields} | {metrics.SETTING, logs.SETTING, logs.LEVEL}
 
-    assert {row[0].strip("`") for row in table(OPERATIONS, "Settings")} == {
-        f"NIGHTGATE_{name.upper()}" for name in known
-    }
+    assert {row[0].strip("`") for row in table(OPERATIONS, "Settings")} == known
 
 
 def test_operations_lists_every_prefect_setting_with_its_value() -> None:

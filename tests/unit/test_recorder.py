@@ -7,17 +7,22 @@ import errno
 import os
 import resource
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from makers import a_score, a_trial
 from nightgate.adapters.store.memory import InMemoryStore
+from nightgate.calls import Call, Outcome, Role
 from nightgate.errors import InputError, StoreError
+from nightgate.journals import JournalError
 from nightgate.recorder import Recorder, bring_up, next_epoch, refuse_living, staged
 from nightgate.rows.groups import decode_group
+from nightgate.rows.keys import plan_key
 from nightgate.rows.records import decode_record, encode_record
 from nightgate.scores import Cell
+from nightgate.trials import Usage
 
 
 class AwayStore(InMemoryStore):
@@ -38,6 +43,25 @@ class AwayStore(InMemoryStore):
 def a_cell(trial: int = 0) -> Cell:
     """A passed cell."""
     return Cell(case_id="a", trial=trial, score=a_score())
+
+
+def a_call() -> Call:
+    """An answered call."""
+    return Call(
+        call_id="1",
+        run_id="r",
+        suite="s",
+        role=Role.AGENT,
+        case_id="a",
+        trial=0,
+        evaluator=None,
+        model="scripted:x",
+        attempt=1,
+        started_at=datetime(2026, 11, 29, 12, tzinfo=UTC),
+        outcome=Outcome.OK,
+        usage=Usage(input=1),
+        cost_nanousd=5,
+    )
 
 
 def records(store: InMemoryStore) -> list[object]:
@@ -97,6 +121,36 @@ async def test_bringing_up_twice_changes_nothing(tmp_path: Path) -> None:
     bring_up(store, "r", tmp_path)
 
     assert records(store) == [a_cell()]
+
+
+async def test_a_store_that_lost_the_run_gets_plan_and_records_back(tmp_path: Path) -> None:
+    """A bucket that somebody emptied during the run: what was staged before is in the journal alone."""
+    store = InMemoryStore()
+    store.create(plan_key("r"), b"the plan")
+    async with Recorder(store, "r", "w", 1, tmp_path, plan=b"the plan") as recorder:
+        recorder.write(a_cell())
+        await recorder.flush()
+        store.delete(store.find(""))
+        recorder.write(a_cell(trial=1))
+    assert recorder.problem is not None
+    assert "has lost run r" in recorder.problem
+
+    bring_up(store, "r", tmp_path)
+
+    assert store.read(plan_key("r")) == b"the plan"
+    assert {str(record) for record in records(store)} == {str(a_cell()), str(a_cell(trial=1))}
+    assert not (tmp_path / "r").exists()
+
+
+async def test_nothing_of_a_run_is_left_beside_its_last_journal(tmp_path: Path) -> None:
+    """The spool is empty between runs: whatever lies there is for somebody to bring up."""
+    store = InMemoryStore()
+    store.create(plan_key("r"), b"the plan")
+    async with Recorder(store, "r", "w", 1, tmp_path, plan=b"the plan") as recorder:
+        recorder.write(a_cell())
+        assert (tmp_path / "r" / "plan.json").read_bytes() == b"the plan"
+
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
@@ -159,19 +213,32 @@ async def test_a_full_disk_is_told_with_the_file_and_the_way_on(tmp_path: Path) 
 
 
 async def test_half_a_record_is_taken_back_from_a_full_disk(tmp_path: Path) -> None:
-    """Smaller records that still fit would be lost behind it, although they were paid for."""
+    """The end of a call that still fits would be lost behind it, although it was paid for."""
     store, journal = InMemoryStore(), tmp_path / "r" / "000001-w.jsonl"
-    size = len(encode_record(a_cell())) + 1
+    size = len(encode_record(a_call())) + 1
     async with Recorder(store, "r", "w", 1, tmp_path) as recorder:
         with room_for(2 * size + 10):
-            recorder.write(a_cell())
+            recorder.write(a_call())
             with pytest.raises(OSError, match="File too large"):
                 recorder.write(a_trial("x" * 4 * size))
-            recorder.write(a_cell(trial=1))
+            recorder.write(a_call())
         lines = journal.read_bytes().splitlines()
 
-    assert [decode_record(line) for line in lines] == [a_cell(), a_cell(trial=1)]
-    assert records(store) == [a_cell(), a_cell(trial=1)]
+    assert [decode_record(line) for line in lines] == [a_call(), a_call()]
+    assert records(store) == [a_call(), a_call()]
+
+
+async def test_no_finding_is_written_after_a_record_was_lost(tmp_path: Path) -> None:
+    """A trial whose call could not be written down failed by our fault; it would be the agent's then."""
+    store = InMemoryStore()
+    async with Recorder(store, "r", "w", 1, tmp_path) as recorder:
+        with room_for(100), pytest.raises(JournalError):
+            recorder.write(a_trial("x" * 400))
+
+        with pytest.raises(JournalError, match="--resume r"):  # there is room again
+            recorder.write(a_cell())
+
+    assert records(store) == []
 
 
 async def test_nothing_is_written_behind_half_a_record(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +24,10 @@ from nightgate.adapters.models import (
     is_local,
     normalise_usage,
     parse_spec,
+    provided,
     usage_kind,
 )
+from nightgate.adapters.pace import FLOOR_PER_S
 from nightgate.calls import Role, Scope
 from nightgate.errors import InputError
 from nightgate.prices import Price, PriceTable
@@ -33,10 +37,42 @@ if TYPE_CHECKING:
     from nightgate.adapters.batch.model import BatchModel
     from nightgate.adapters.batch.queues import BatchQueues
 
-_OWN_OPTIONS = ("max_in_flight", "rpm")
+_OWN_OPTIONS = ("max_in_flight", "rpm", "tpm")
 """Options of a spec that are ours: how hard this model may be driven."""
+_LOCAL_FLOOR_PER_S = 5.0
 _LOCAL_POLICY = RetryPolicy(base_s=0.02, cap_s=0.5)
 """A script or a server on this machine recovers in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """How hard a model may be driven; None where nobody said.
+
+    Attributes:
+        in_flight: Calls in flight.
+        rpm: Calls started in a minute.
+        tpm: Tokens in a minute, in and out, without what came from a cache.
+    """
+
+    in_flight: int | None = None
+    rpm: float | None = None
+    tpm: float | None = None
+
+    def tightened(self, other: Drive) -> Drive:
+        """The lower of each."""
+        return Drive(*(_lower(mine, its) for mine, its in zip(astuple(self), astuple(other), strict=True)))
+
+    def part(self, workers: int) -> Drive:
+        """An equal share of it, at least one call in flight."""
+        return Drive(
+            None if self.in_flight is None else max(1, self.in_flight // workers),
+            None if self.rpm is None else self.rpm / workers,
+            None if self.tpm is None else self.tpm / workers,
+        )
+
+
+def _lower(one: Any, other: Any) -> Any:
+    return min((value for value in (one, other) if value is not None), default=None)
 
 
 class ModelHub:
@@ -46,9 +82,10 @@ class ModelHub:
         meter: What they share.
         prices: The price table.
         script_dirs: Where scripted models are looked up.
-        in_flight: Calls in flight to one model at the most, unless its spec says otherwise.
+        in_flight: Calls in flight to one model in one role at the most, unless its spec says otherwise.
         now: Monotonic seconds.
         workers: How many processes drive the models together: what a spec allows is shared by them.
+        leasable: Whether somebody leases shares to them, so that one may also have none for a while.
     """
 
     def __init__(
@@ -60,13 +97,17 @@ class ModelHub:
         in_flight: int,
         now: Any,
         workers: int = 1,
+        leasable: bool = False,
     ) -> None:
         self._workers = workers
         self._meter, self._prices = meter, prices
         self._dirs, self._in_flight, self._now = tuple(script_dirs), in_flight, now
         self._models: dict[tuple[str, Role], MeteredModel] = {}
         self._limiters: dict[str, Limiter] = {}
-        self._wishes: dict[str, list[Mapping[str, Any]]] = {}
+        self._leasable = leasable
+        self._roles: dict[str, set[Role]] = {}
+        self.told: dict[str, Drive] = {}
+        """How hard each model may be driven by all together, where its specs say so."""
         self.queues: BatchQueues | None = None
         """Where judges' calls wait for a batch; None: all calls are live."""
 
@@ -80,7 +121,11 @@ class ModelHub:
         if known is not None:
             return known
         parsed, drive = split_own(parse_spec(spec))
-        drive = _share(spec, drive, self._workers)
+        if not self._leasable and drive.in_flight is not None and drive.in_flight < self._workers:
+            msg = (
+                f"model {spec}: max_in_flight={drive.in_flight:g} cannot be shared by {self._workers} workers"
+            )
+            raise InputError(f"{msg}: ask for fewer")
         inner = build_model(parsed, script_dirs=self._dirs, role=role)
         kind = usage_kind(parsed, inner)
         local = parsed.scheme == "scripted" or is_local(parsed)
@@ -92,20 +137,40 @@ class ModelHub:
             problem=check_credentials(parsed),
             timeout_s=float(parsed.options.get("timeout_s") or 120.0) * 2,
         )
-        limiter = self._limiters.setdefault(wire.spec, Limiter(self._in_flight, None, self._now))
-        # Agent and judge may be one model under two wishes: the provider counts both, the tighter holds.
-        wishes = self._wishes.setdefault(wire.spec, [])
-        wishes.append(drive)
-        limiter.drive(
-            min(
-                (int(wish["max_in_flight"]) for wish in wishes if "max_in_flight" in wish),
-                default=self._in_flight,
+        name = provided(parsed)
+        limiter = self._limiters.setdefault(
+            name,
+            Limiter(
+                self._in_flight,
+                None,
+                self._now,
+                adapts=parsed.scheme != "scripted",
+                floor_per_s=_LOCAL_FLOOR_PER_S if local else FLOOR_PER_S,
             ),
-            min((wish["rpm"] for wish in wishes if "rpm" in wish), default=None),
         )
+        # Agent and judge may be one model under two wishes: the provider counts both, the tighter holds.
+        self.told[name] = told = self.told.get(name, Drive()).tightened(drive)
+        self._roles.setdefault(name, set()).add(role)
+        self.drive(name, told.part(self._workers))
         model = MeteredModel(inner, wire, self._meter, limiter, role)
         self._models[spec, role] = model
         return model
+
+    def drive(self, model: str, share: Drive) -> None:
+        """Set how hard this process drives a model from now on.
+
+        Args:
+            model: As in ``told``: the provider's model, however it is asked.
+            share: This process's part of what is allowed.
+        """
+        # Judges never wait for agents: each role has its calls in flight, unless somebody said how many.
+        untold = self._in_flight * len(self._roles[model])
+        most = untold if share.in_flight is None else int(share.in_flight)
+        self._limiters[model].drive(most, share.rpm, share.tpm)
+
+    def wanted(self, model: str) -> bool:
+        """Whether calls of a model wait for more than this process may do."""
+        return self._limiters[model].wanted
 
     def judge(self, spec: str) -> MeteredJudge:
         """The pinned judge."""
@@ -194,38 +259,21 @@ async def _text(model: MeteredModel | BatchModel, system: str, messages: list[An
     return "".join(pieces)
 
 
-def split_own(spec: ModelSpec) -> tuple[ModelSpec, Mapping[str, Any]]:
-    """The spec as its provider sees it, and the options that are ours.
+def split_own(spec: ModelSpec) -> tuple[ModelSpec, Drive]:
+    """The spec as its provider sees it, and how hard it may be driven, which is ours.
 
     Raises:
         InputError: If one of ours is no positive number.
     """
     own = {name: spec.options[name] for name in _OWN_OPTIONS if name in spec.options}
     for name, value in own.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             msg = f"model {spec}: {name}={value!r} must be a number above 0"
             raise InputError(msg)
     rest = {name: value for name, value in spec.options.items() if name not in own}
-    return ModelSpec(spec.scheme, spec.id, rest), own
-
-
-def _share(spec: str, wish: Mapping[str, Any], workers: int) -> Mapping[str, Any]:
-    """A worker's part of what a model may be driven to.
-
-    Raises:
-        InputError: If there is less than one call in flight for each.
-    """
-    if workers == 1:
-        return wish
-    most = wish.get("max_in_flight")
-    if most is not None and most < workers:
-        msg = f"model {spec}: max_in_flight={most} cannot be shared by {workers} workers: ask for fewer"
-        raise InputError(msg)
-    return {name: _part(name, value, workers) for name, value in wish.items()}
-
-
-def _part(name: str, value: Any, workers: int) -> float:
-    return int(value) // workers if name == "max_in_flight" else float(value) / workers
+    in_flight = own.get("max_in_flight")
+    whole = None if in_flight is None else max(1, int(in_flight))
+    return ModelSpec(spec.scheme, spec.id, rest), Drive(whole, own.get("rpm"), own.get("tpm"))
 
 
 def model_identity(spec: str, script_dirs: Sequence[Path]) -> str:

@@ -19,8 +19,9 @@ from typing import Any
 
 from strands.models.model import Model
 
+from nightgate import logs
 from nightgate.adapters.failures import Failure, classify
-from nightgate.adapters.limiter import Limiter
+from nightgate.adapters.limiter import Limiter, Slot
 from nightgate.adapters.meter import Foresight, Meter, RetryPolicy, Wire, request_tokens
 from nightgate.adapters.replies import Reply
 from nightgate.adapters.typed import as_asked, refuse_more
@@ -166,6 +167,7 @@ class _MeteredCall:
         self.foresight = Foresight(meter, model.wire, model.inner, scope, tokens)
         self.needs_stop = needs_stop
         self.wait_s = 0.0
+        self.slot = Slot(0.0)
 
     async def run(self, events: Callable[[], AsyncIterator[Any]]) -> list[Any]:
         """Try until it answers, or until nothing may be tried any more."""
@@ -186,14 +188,16 @@ class _MeteredCall:
                     scope.last_reply = reply.text
                 return reply.events
             assert error is not None
+            if call.outcome is Outcome.THROTTLED:
+                self.limiter.throttled(self.slot, None if pause is None else min(pause, policy.patience_s))
             may_retry = call.outcome.transient and attempt < policy.attempts and not scope.closed
             if may_retry and self.meter.retries_left > 0:
                 self.meter.retries_left -= 1
-                delay = policy.delay_s(attempt, pause)
-                if call.outcome is Outcome.THROTTLED:
-                    self.limiter.throttled(delay)
-                await self._wait(delay)
+                delay_s = policy.delay_s(attempt, pause)
+                logs.retried(call, delay_s)
+                await self._wait(delay_s)
                 continue
+            logs.gave_up(call)
             raise self._final(call, error, attempt)
 
     def _check_cap(self) -> None:
@@ -222,10 +226,10 @@ class _MeteredCall:
     ) -> tuple[Call, Reply | None, BaseException | None, float | None]:
         """One try, from admission to its ledger row."""
         began_wait = time.monotonic()
-        async with contextlib.AsyncExitStack() as slot:
+        async with contextlib.AsyncExitStack() as stack:
             with waiting(self.scope):
-                await slot.enter_async_context(self.foresight.turn())
-                await slot.enter_async_context(self.limiter.slot())
+                await stack.enter_async_context(self.foresight.turn())
+                self.slot = await stack.enter_async_context(self.limiter.slot())
                 await self.meter.budget.admit(self.foresight.nanousd())
             self.wait_s += time.monotonic() - began_wait
             if self.scope.closed:  # it ended while this call waited: nobody would read the answer
@@ -301,6 +305,8 @@ class _MeteredCall:
     def _settle(self, call: Call, reservation: Any) -> None:
         self.meter.budget.settle(reservation, call.cost_nanousd)
         self.foresight.gauge.learn(call)
+        if call.usage is not None:
+            self.limiter.used(self.slot, call.usage.input + call.usage.output + call.usage.cache_write)
         self.scope.calls.append(call)
         self.wait_s = 0.0
         self.meter.journal(call)

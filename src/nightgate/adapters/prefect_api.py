@@ -7,6 +7,7 @@ Prefect: a look around must answer in seconds, also where no flow can be importe
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 from nightgate.errors import NightgateError
@@ -39,7 +40,16 @@ _RECORDER = {"read_batch_size": 100, "batch_size": 200, "flush_interval": 1}
 
 
 class PrefectApiError(NightgateError):
-    """The server is out of reach, or refused."""
+    """The server is out of reach, or refused.
+
+    Args:
+        told: What to say.
+        status: What it answered; None where it did not.
+    """
+
+    def __init__(self, told: str, status: int | None = None) -> None:
+        super().__init__(told)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +78,13 @@ class PrefectApi:
         self.skew_s: float | None = None
         """Seconds by which this machine's clock is ahead of the server's, once it answered."""
 
-    def ask(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """What the server answers: a GET, or a POST where there is a body.
+    def ask(self, path: str, body: Mapping[str, Any] | None = None, *, method: str | None = None) -> Any:
+        """What the server answers: a GET, or a POST where there is a body, unless a method is named.
 
         Raises:
             PrefectApiError: If it is out of reach or refuses.
         """
-        request = Request(f"{self.url}{path}")  # noqa: S310 - http(s) only, checked above
+        request = Request(f"{self.url}{path}", method=method)  # noqa: S310 - http(s) only, checked above
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
@@ -87,8 +97,11 @@ class PrefectApi:
         except HTTPError as error:
             way_out = "; set PREFECT_API_AUTH_STRING" if error.code == _UNAUTHORIZED else ""
             msg = f"{self.url}{path}: {error.code} {error.reason}{way_out}"
+            raise PrefectApiError(msg, error.code) from error
+        except ValueError as error:
+            msg = f"{self.url}{path}: no JSON; a Prefect API's address ends in /api"
             raise PrefectApiError(msg) from error
-        except (URLError, OSError, ValueError) as error:
+        except (URLError, OSError) as error:
             msg = f"{self.url}: {error}"
             raise PrefectApiError(msg) from error
 
@@ -100,20 +113,23 @@ class PrefectApi:
 _UNAUTHORIZED = 401
 
 
-def examine(api: PrefectApi, *, pool: str) -> Iterator[Finding]:
+def examine(api: PrefectApi, *, pool: str | None = None) -> Iterator[Finding]:
     """Look at all that nightgate needs of a server; a fleet's part only where a fleet is deployed.
 
     Args:
         api: The server.
-        pool: The work pool.
+        pool: The work pool; None: all that the deployments name.
     """
     try:
         api.ask("/health")
         version = api.ask("/admin/version")
-        there = {f"{row['flow']}/{row['deployment']}" for row in _deployments(api)}
+        there = {f"{row['flow']}/{row['deployment']}": row["pool"] for row in _deployments(api)}
         settings = api.ask("/admin/settings")
     except PrefectApiError as error:
         yield Finding("prefect", str(error), ok=False)
+        return
+    except (KeyError, TypeError, AttributeError):
+        yield Finding("prefect", f"{api.url}: what answers there is no Prefect server", ok=False)
         return
     yield Finding("prefect", f"{api.url}: Prefect {version}", ok=True)
     yield _clock(api)
@@ -124,18 +140,19 @@ def examine(api: PrefectApi, *, pool: str) -> Iterator[Finding]:
         return
     told = f"missing {', '.join(missing)}: `nightgate deploy`" if missing else ", ".join(DEPLOYMENTS)
     yield Finding("prefect deployments", told, ok=not missing)
+    yield from _pools(api, {name: there[name] for name in DEPLOYMENTS if name in there}, pool)
     try:
-        yield _pool(api, pool)
         yield _heartbeat(api)
     except PrefectApiError as error:
-        yield Finding("prefect pool", str(error), ok=False)
+        yield Finding("prefect heartbeat", str(error), ok=False)
     yield from _server(settings)
 
 
 def _deployments(api: PrefectApi) -> Iterator[dict[str, str]]:
     flows = {row["id"]: row["name"] for row in api.ask("/flows/filter", {"limit": 200})}
     for row in api.ask("/deployments/filter", {"limit": 200}):
-        yield {"flow": flows.get(row["flow_id"], ""), "deployment": row["name"]}
+        flow = flows.get(row["flow_id"], "")
+        yield {"flow": flow, "deployment": row["name"], "pool": row.get("work_pool_name") or ""}
 
 
 def _clock(api: PrefectApi) -> Finding:
@@ -156,20 +173,58 @@ def _guarded(api: PrefectApi, settings: Mapping[str, Any]) -> Finding:
     return Finding("prefect access", text, ok=False)
 
 
+def _pools(api: PrefectApi, deployed: Mapping[str, str], pool: str | None) -> Iterator[Finding]:
+    """Who works for the pools, and whether parents leave their workers a slot.
+
+    Args:
+        api: The server.
+        deployed: Pool by deployment; empty where it is served without one.
+        pool: Only this one.
+    """
+    for name in [pool] if pool else sorted({name for name in deployed.values() if name}):
+        try:
+            yield _pool(api, name)
+        except PrefectApiError as error:
+            yield Finding(f"prefect pool {name}", str(error), ok=False)
+    shared = deployed.get(_WORKERS)
+    if not shared or shared not in [name for flow, name in deployed.items() if flow != _WORKERS]:
+        return
+    with contextlib.suppress(PrefectApiError):  # told above
+        if limit := api.ask(f"/work_pools/{quote(shared, safe='')}").get("concurrency_limit"):
+            text = (
+                f"parents and their workers share {limit} slots: parents that hold all of them wait for ever"
+            )
+            yield Finding(f"prefect pool {shared}", f"{text}; `nightgate deploy --drain-pool`", ok=False)
+
+
+_WORKERS = "drain/drain"
+
+
 def _pool(api: PrefectApi, pool: str) -> Finding:
-    workers = api.ask(f"/work_pools/{pool}/workers/filter", {"limit": 200})
-    online = [row["name"] for row in workers if row.get("status") == "ONLINE"]
-    text = f"{len(online)} workers online" if online else "no worker online: `nightgate worker`"
+    # Each container leaves a worker of its own name behind: the living are few, all of them may be many.
+    asked = {"workers": {"status": {"any_": ["ONLINE"]}}, "limit": 200}
+    online = api.ask(f"/work_pools/{quote(pool, safe='')}/workers/filter", asked)
+    text = (
+        f"{len(online)} workers online" if online else f"no worker online: `nightgate worker --pool {pool}`"
+    )
     return Finding(f"prefect pool {pool}", text, ok=bool(online))
 
 
 def _heartbeat(api: PrefectApi) -> Finding:
-    found = [row for row in api.ask("/automations/filter", {"limit": 200}) if row["name"] == ZOMBIES]
+    found = _zombies(api)
     if found and found[0]["enabled"]:
-        within = found[0]["trigger"].get("within")
-        return Finding("prefect heartbeat", f"a flow run that is silent for {within:g} s is crashed", ok=True)
+        within = float(found[0]["trigger"].get("within") or 0)
+        text = f"a flow run that is silent for {within:g} s is crashed"
+        if within >= 2 * HEARTBEAT_S:
+            return Finding("prefect heartbeat", text, ok=True)
+        text += f", and those that live are heard every {HEARTBEAT_S} s: remove it and `nightgate deploy`"
+        return Finding("prefect heartbeat", text, ok=False)
     text = "no automation for flow runs that died: they stay RUNNING; `nightgate deploy` puts it up"
     return Finding("prefect heartbeat", text, ok=False)
+
+
+def _zombies(api: PrefectApi) -> Any:
+    return api.ask("/automations/filter", {"automations": {"name": {"any_": [ZOMBIES]}}})
 
 
 def _server(settings: Mapping[str, Any]) -> Iterator[Finding]:
@@ -199,7 +254,7 @@ def put_up_heartbeat(api: PrefectApi) -> bool:
     Raises:
         PrefectApiError: If the server refuses it.
     """
-    if any(row["name"] == ZOMBIES for row in api.ask("/automations/filter", {"limit": 200})):
+    if _zombies(api):
         return False
     ends = [f"prefect.flow-run.{state}" for state in ("Completed", "Failed", "Cancelled", "Crashed")]
     api.ask(

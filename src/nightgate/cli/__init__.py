@@ -36,6 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(args: argparse.Namespace) -> int:
     """What the command answers, whatever happens in it."""
     try:
+        if os.environ.get("NIGHTGATE_LOG") or os.environ.get("NIGHTGATE_LOG_LEVEL"):
+            from nightgate.logs import set_up
+
+            set_up()
         return int(args.handler(args))
     except NightgateError as error:
         print(f"nightgate: {_safe(str(error))}", file=sys.stderr)

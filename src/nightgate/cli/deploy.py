@@ -13,6 +13,8 @@ from nightgate.cli.prefect_env import quiet_prefect
 from nightgate.errors import ExitCode, InputError
 
 DEFAULT_FILE = Path("infra/prefect.yaml")
+POOL, DRAIN_POOL = "nightgate", "nightgate-drain"
+"""Of the parents, and of the workers that share their runs."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,7 +26,13 @@ def run(args: argparse.Namespace) -> int:
     api = server_named("deploy")
     quiet_prefect()
     home = str(Path(args.home).resolve())
-    environ = {**os.environ, "NIGHTGATE_HOME": home}
+    pool, drain_pool = pool_of(args.pool), drain_pool_of(args.drain_pool)
+    environ = {
+        **os.environ,
+        "NIGHTGATE_HOME": home,
+        "NIGHTGATE_POOL": pool,
+        "NIGHTGATE_DRAIN_POOL": drain_pool,
+    }
 
     def prefect(*words: str, quiet: bool = False) -> int:
         command = [sys.executable, "-m", "prefect", "--no-prompt", *words]
@@ -33,8 +41,9 @@ def run(args: argparse.Namespace) -> int:
             command, check=False, env=environ, stdout=out, stderr=out
         ).returncode
 
-    # A pool that is there already is no error; what it holds stays as it is.
-    prefect("work-pool", "create", args.pool, "--type", "process", quiet=True)
+    for name in dict.fromkeys((pool, drain_pool)):
+        # A pool that is there already is no error; what it holds stays as it is.
+        prefect("work-pool", "create", name, "--type", "process", quiet=True)
     if prefect("deploy", "--all", "--prefect-file", str(file)):
         print(f"{file}: not all of it could be deployed to {api}: see above", file=sys.stderr)
         return ExitCode.FAILED
@@ -43,8 +52,19 @@ def run(args: argparse.Namespace) -> int:
     except PrefectApiError as error:
         print(f"the automation for flow runs that died could not be put up: {error}", file=sys.stderr)
         return ExitCode.FAILED
-    print(f"deployed {file} to {api}; workers run in {home}: `nightgate worker --pool {args.pool}`")
+    commands = " and ".join(f"`nightgate worker --pool {name}`" for name in dict.fromkeys((pool, drain_pool)))
+    print(f"deployed {file} to {api}; workers run in {home}: {commands}")
     return ExitCode.OK
+
+
+def pool_of(given: str | None) -> str:
+    """The parents' pool: as given, else as set, else by default."""
+    return given or os.environ.get("NIGHTGATE_POOL") or POOL
+
+
+def drain_pool_of(given: str | None) -> str:
+    """The pool of workers that share a run, likewise."""
+    return given or os.environ.get("NIGHTGATE_DRAIN_POOL") or DRAIN_POOL
 
 
 def server_named(command: str) -> str:

@@ -6,11 +6,14 @@ import argparse
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightgate.cli.output import people, write_json
 from nightgate.cli.stores import store_of
 from nightgate.errors import ExitCode, InputError, NightgateError
+
+if TYPE_CHECKING:  # wiring is heavy, and `--help` needs none of it
+    from nightgate.wiring.readiness import Place
 
 
 def run(args: argparse.Namespace) -> int:
@@ -19,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
 
     hours = _hours(args)
     found = [
-        *_store(args),
+        *(_line(one.what, one.text, ok=one.ok, warn=one.warn) for one in _places(args)),
         *_prefect(args.pool),
         *(line for suite in args.suites for line in _suite(suite)),
         *_channels(args.suites),
@@ -28,13 +31,17 @@ def run(args: argparse.Namespace) -> int:
     found += late
     for line in found:
         print(
-            f"{'ok  ' if line['ok'] else 'FAIL'}  {line['what']}: {plain(line['text'])}",
+            f"{_mark(line)}  {line['what']}: {plain(line['text'])}",
             file=people(args.json),
         )
     write_json({"schema": 1, "findings": found}, args.json)
     if not all(line["ok"] for line in late):
         return ExitCode.INCONCLUSIVE
     return ExitCode.OK if all(line["ok"] for line in found) else ExitCode.FAILED
+
+
+def _mark(line: dict[str, Any]) -> str:
+    return "FAIL" if not line["ok"] else "warn" if line["warn"] else "ok  "
 
 
 def _hours(args: argparse.Namespace) -> float | None:
@@ -95,30 +102,24 @@ def _age(args: argparse.Namespace, path: str, hours: float) -> Iterator[dict[str
     yield _line(f"runs of {path}", text, ok=cause is None)
 
 
-def _line(what: str, text: str, *, ok: bool) -> dict[str, Any]:
-    return {"what": what, "ok": ok, "text": text}
+def _line(what: str, text: str, *, ok: bool, warn: bool = False) -> dict[str, Any]:
+    """A finding; a warning is one that works now and may not for long, and changes no exit code."""
+    return {"what": what, "ok": ok, "warn": warn, "text": text}
 
 
-def _store(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Write, read, list and remove one object."""
-    import secrets
+def _places(args: argparse.Namespace) -> list[Place]:
+    """What a run writes to: the store, and the spool of this machine."""
+    from nightgate.requests import RunRequest
+    from nightgate.wiring.readiness import places
 
-    try:
-        store = store_of(args)
-        key = f"staging/doctor/{secrets.token_hex(8)}"
-        store.create(key, b"doctor")
-        whole = store.read(key) == b"doctor" and key in store.find("staging/doctor/")
-        store.delete([key])
-    except NightgateError as error:
-        yield _line("store", str(error), ok=False)
-        return
-    yield _line(
-        "store", f"{store.uri}: written, read, listed, removed" if whole else "reads differ", ok=whole
-    )
+    # Looked up as the run looks it up, settings of the environment included.
+    request = RunRequest.make("", {"store": args.store, "spool": args.spool})
+    return places(request, store_of(args), named=args.spool)
 
 
-def _prefect(pool: str) -> Iterator[dict[str, Any]]:
+def _prefect(pool: str | None) -> Iterator[dict[str, Any]]:
     """Look at a configured server; without one the embedded server is used."""
+    from nightgate.adapters.leases import examine_limits
     from nightgate.adapters.prefect_api import PrefectApi, PrefectApiError, examine
 
     url = os.environ.get("PREFECT_API_URL")
@@ -130,7 +131,10 @@ def _prefect(pool: str) -> Iterator[dict[str, Any]]:
     except PrefectApiError as error:
         yield _line("prefect", str(error), ok=False)
         return
-    for found in examine(api, pool=pool):
+    findings = list(examine(api, pool=pool))
+    if findings[0].ok:  # else nobody answers
+        findings += examine_limits(api)
+    for found in findings:
         yield _line(found.what, found.text, ok=found.ok)
 
 

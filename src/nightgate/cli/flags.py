@@ -129,6 +129,14 @@ def run_flags(parser: argparse.ArgumentParser, *, one: bool = True) -> None:
     out = parser.add_argument_group("output")
     out.add_argument("--json", metavar="PATH", help="write the summary as JSON; - prints only JSON on stdout")
     out.add_argument("--junit", metavar="PATH", help="write JUnit XML")
+    out.add_argument("--html", metavar="DIR", help="write the pages of the run, with index.html, to a folder")
+    out.add_argument(
+        "--no-report",
+        dest="report",
+        action="store_const",
+        const=False,
+        help="write no pages to the store (runs/RUN/report/)",
+    )
     out.add_argument(
         "--no-alerts",
         dest="alerts",

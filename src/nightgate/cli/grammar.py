@@ -38,7 +38,7 @@ def doctor_command(commands: Any) -> None:
     doctor.add_argument(
         "suites", nargs="*", metavar="SUITE", help="suites whose models and alert channels are looked at"
     )
-    doctor.add_argument("--pool", default="nightgate", metavar="NAME", help="work pool (default nightgate)")
+    doctor.add_argument("--pool", metavar="NAME", help="work pool (default: all that deployments name)")
     doctor.add_argument(
         "--since",
         metavar="AGE",
@@ -47,6 +47,7 @@ def doctor_command(commands: Any) -> None:
     doctor.add_argument(
         "--alert", action="store_true", help="with --since: tell the suite's channels, once an outage"
     )
+    doctor.add_argument("--spool", metavar="DIR", help="folder of the journals on this machine")
     doctor.add_argument("--json", metavar="PATH", help="write the findings as JSON; - for stdout")
     store_flag(doctor)
 
@@ -324,11 +325,12 @@ def fleet_commands(commands: Any) -> None:
     deploy = command(commands, "deploy", "put flows, schedules and triggers on the Prefect server")
     deploy.epilog = "exit codes: 0 done; 1 Prefect refused; 2 no server or no file"
     deploy.add_argument("--file", metavar="FILE", help="the deployments (default infra/prefect.yaml)")
-    deploy.add_argument("--pool", default="nightgate", metavar="NAME", help="work pool (default nightgate)")
+    deploy.add_argument("--pool", metavar="NAME", help="of the flows (default NIGHTGATE_POOL, nightgate)")
+    deploy.add_argument("--drain-pool", metavar="NAME", help="of a run's workers (default nightgate-drain)")
     deploy.add_argument("--home", default=".", metavar="DIR", help="folder in which workers run (default .)")
 
     worker = command(commands, "worker", "work for a pool: this machine's part in a fleet")
-    worker.add_argument("--pool", default="nightgate", metavar="NAME", help="work pool (default nightgate)")
+    worker.add_argument("--pool", metavar="NAME", help="work pool (default NIGHTGATE_POOL, nightgate)")
     worker.add_argument("--name", metavar="NAME", help="what the server calls it")
     worker.add_argument("--limit", type=int, metavar="N", help="flow runs at a time")
 

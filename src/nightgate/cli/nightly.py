@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nightgate.cases import suites_under
-from nightgate.cli.output import check_writable
+from nightgate.cli.output import check_folder, check_writable
 from nightgate.cli.run import request_of, through_prefect
 from nightgate.requests import MANUAL, NIGHTLY
 
@@ -15,6 +15,7 @@ from nightgate.requests import MANUAL, NIGHTLY
 def run(args: argparse.Namespace) -> int:
     """Run every suite of the folder through the flow."""
     check_writable(args.json, args.junit)
+    check_folder(args.html)
     suites = suites_under(Path(args.folder))
     # Who names another trigger, such as a scheduler, is believed.
     requests = [

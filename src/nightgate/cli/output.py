@@ -89,6 +89,16 @@ def check_writable(*paths: str | None) -> None:
             raise InputError(msg) from error
 
 
+def check_folder(folder: str | None) -> None:
+    """Try a folder before a run is paid for; None: none is asked for.
+
+    Raises:
+        InputError: If nothing can be written there.
+    """
+    if folder is not None:
+        check_writable(str(Path(folder) / ".nightgate-probe"))
+
+
 def append_step_summary(document: Callable[[int], str]) -> None:
     """Append Markdown to the file that GitHub shows with a step, when the variable names one.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from nightgate.cli import grammar
-from nightgate.cli.flags import command, once_flags, plan_flags, run_flags
+from nightgate.cli.flags import command, once_flags, plan_flags, run_flags, store_flag
 from nightgate.version import VERSION
 
 _CHOICES = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)$")
@@ -95,6 +95,21 @@ def build_parser() -> argparse.ArgumentParser:
     nightly.add_argument("folder", metavar="DIR", help="folder with one suite a subfolder")
     run_flags(nightly, one=False)
     once_flags(nightly)
+
+    report = command(commands, "report", "the pages of a stored run, to open from a folder")
+    report.epilog = "exit codes: 0 written; 2 wrong input; 3 what is stored cannot be shown"
+    report.add_argument("run", metavar="RUN", help="run id, latest, or latest:SUITE")
+    report.add_argument(
+        "--out", required=True, metavar="DIR", help="the folder; index.html is the first page"
+    )
+    report.add_argument("--json", metavar="PATH", help="write what was written as JSON; - for stdout")
+    store_flag(report)
+
+    demo = command(commands, "demo", "a simulated month: 30 nights of two sample suites, to look at")
+    demo.epilog = "exit codes: 0 written; 2 the folder is not empty, or cannot be written"
+    demo.add_argument("folder", metavar="DIR", help="a folder that is new or empty")
+    demo.add_argument("--nights", type=int, metavar="N", help="a month of N nights, from 10 (default 30)")
+    demo.add_argument("--seed", type=int, default=0, metavar="N", help="another one draws other luck")
 
     grammar.stored_commands(commands)
     grammar.doctor_command(commands)

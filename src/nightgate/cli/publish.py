@@ -12,17 +12,18 @@ from nightgate.requests import DEFAULT_STORE, RunRequest
 
 def run(args: argparse.Namespace) -> int:
     """Bring up the journals, then commit the run if it is whole."""
-    from nightgate.recorder import bring_up
+    from nightgate.recorder import bring_up, restore_plan
     from nightgate.reports.terminal import render
     from nightgate.steps.finishing import finish_run
     from nightgate.steps.listing import resolve
     from nightgate.steps.reading import load_plan
 
     store = store_of(args)
-    plan = load_plan(store, resolve(store, args.run))
-    run_id = plan.run_id
     # Looked up as the run looked it up, settings of the environment included.
     request = RunRequest.make("", {"store": args.store, "spool": args.spool})
+    run_id = resolve(store, args.run)
+    restore_plan(store, run_id, request.spool_folder)
+    plan = load_plan(store, run_id)
     named = request.store if request.store != DEFAULT_STORE else None
     brought = bring_up(store, run_id, request.spool_folder)
     finished = finish_run(store, run_id)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from nightgate.cli.output import (
     append_step_summary,
+    check_folder,
     check_writable,
     people,
     users_prints_aside,
     write_json,
     write_text,
 )
+from nightgate.cli.report import write_html
 from nightgate.errors import ExitCode, InputError
 from nightgate.requests import DEFAULT_STORE, RunRequest
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:  # wiring is heavy, and `--help` needs none of it
 _FIELDS = (
     "store", "live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "seed", "run_id",
     "resume", "reuse", "rerun", "only", "baseline", "concurrency", "judge_concurrency", "spool",
-    "budget_usd", "prices", "allow_unpriced", "alerts", "curtail", "related_judges",
+    "budget_usd", "prices", "allow_unpriced", "alerts", "report", "curtail", "related_judges",
     "once", "timezone", "scheduled", "drainers",
 )  # fmt: skip
 
@@ -34,6 +36,7 @@ _FIELDS = (
 def run(args: argparse.Namespace) -> int:
     """Run one or several suites; with several, all are checked before the first starts."""
     check_writable(args.json, args.junit)
+    check_folder(args.html)
     requests = [request_of(args, suite) for suite in args.suites]
     if len(requests) > 1 and (args.run_id or args.resume):
         msg = "--run-id and --resume name one run: give one suite"
@@ -168,6 +171,8 @@ def conclude(
     write_json(whole if several else summaries[0], args.json)
     if args.junit:
         write_text(junit(summaries), args.junit)
+    if args.html:
+        write_html(summaries, requests, args.html, several=several)
     return int(whole["exit_code"])
 
 
@@ -186,8 +191,8 @@ def through_prefect(
 
     async def check_all() -> None:
         for request in requests:
-            if request.resume is None:
-                await wiring.preflight(request)
+            # What is resumed is looked through when it is opened, by the flow.
+            await (wiring.preflight(request) if request.resume is None else wiring.ready(request))
             for warning in await wiring.check_channels(request):
                 print(warning, file=sys.stderr)
 

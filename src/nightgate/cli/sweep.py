@@ -107,6 +107,7 @@ def _request(args: argparse.Namespace) -> RunRequest:
     from nightgate.adapters.store import open_store
     from nightgate.steps import selections
     from nightgate.wiring import suite_folder
+    from nightgate.wiring.readiness import nothing_spent
 
     values = {name: getattr(args, name) for name in _FIELDS}
     values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
@@ -115,11 +116,13 @@ def _request(args: argparse.Namespace) -> RunRequest:
     # Judgements come from the store, not from agents: as many readers as judges.
     values["concurrency"] = args.judge_concurrency
     store = open_store(args.store or default_store())
-    begun = selections.load_selection(store, args.resume) if args.resume is not None else None
+    with nothing_spent(store):
+        begun = selections.load_selection(store, args.resume) if args.resume is not None else None
     if begun is not None:
         return RunRequest.make(args.suite or "", {**values, "selection": begun.words})
     words = tuple(args.runs) or (args.resume,)
-    runs = selections.picked(store, words, since=args.since, until=args.until)
+    with nothing_spent(store):
+        runs = selections.picked(store, words, since=args.since, until=args.until)
     if len(runs) > 1:
         chosen = {"selection": words, "since": args.since, "until": args.until}
         if args.run_id is None:

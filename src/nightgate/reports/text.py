@@ -1,29 +1,13 @@
-"""Text from agents, judges and case files on a terminal.
-
-Owns the stripping of control characters: a model's answer must not move a cursor or fake a line.
-"""
+"""Words that reports share: outcomes of families, counted nouns, and text on one safe line."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+from nightgate.plaintext import plain
 
-
-def plain(text: str, limit: int | None = None) -> str:
-    """One line without control characters and direction overrides, cut to ``limit`` characters."""
-    bare = _ESCAPES.sub("", text)
-    line = "".join(
-        " " if char in "\t\n\r\v\f\x85\u2028\u2029" else char
-        for char in bare
-        if char in "\t\n\r\v\f\x85\u2028\u2029" or (unicodedata.category(char) != "Cc" and char not in _BIDI)
-    )
-    line = " ".join(line.split())
-    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+__all__ = ["counted", "family_outcome", "plain"]
 
 
 def family_outcome(row: Mapping[str, Any]) -> str:

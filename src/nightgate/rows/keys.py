@@ -202,6 +202,11 @@ def flakiness_report_key(run_id: str) -> str:
     return run_key(run_id, "flakiness.json")
 
 
+def demo_key() -> str:
+    """``demo.json``: there where `nightgate demo` began a store, whose runs nobody played."""
+    return "demo.json"
+
+
 def history_prefix(suite: str) -> str:
     """What all of a suite's compacted months start with; derived from the summaries, and rebuilt at will."""
     return f"history/{checked_id(suite, 'suite')}/"

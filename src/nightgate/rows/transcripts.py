@@ -5,17 +5,21 @@ Owns the reference ``<part name>#<row>`` that stands in ``trials.transcript``. K
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from nightgate.errors import DamagedError
 from nightgate.rows.facts import RunFacts, transcript_row
 from nightgate.rows.parts import Part, encode_parts
 from nightgate.rows.schemas import TRANSCRIPTS
-from nightgate.rows.tables import transcripts_table
+from nightgate.rows.tables import conform, transcripts_table
 from nightgate.trials import Trial
 
 _ROW_GROUP_ROWS = 64
@@ -77,3 +81,60 @@ def transcript_at(table: pa.Table, row: int) -> dict[str, Any]:
         raise DamagedError(msg)
     found: dict[str, Any] = table.slice(row, 1).to_pylist()[0]
     return found
+
+
+class TranscriptReader:
+    """Transcripts by their references; only the row group that holds one is unpacked.
+
+    A part may unpack to a hundred megabytes, a row group has 64 conversations. Whoever asks in the order of
+    the parts (by case) unpacks each group once.
+
+    Args:
+        read: Part name -> its bytes, held against the manifest already (``parts.checked_bytes``).
+    """
+
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self._file = lru_cache(maxsize=_OPEN_PARTS)(lambda name: _opened(read(name)))
+        self._group = lru_cache(maxsize=_OPEN_GROUPS)(
+            lambda name, number: _unpacked(self._file(name), number)
+        )
+
+    def at(self, ref: str) -> dict[str, Any]:
+        """The row behind a reference.
+
+        Raises:
+            DamagedError: If there is none, or its part is not what it should be.
+        """
+        name, row = split_ref(ref)
+        ends = self._file(name)[1]
+        number = bisect_right(ends, row)
+        if number >= len(ends):
+            msg = f"a transcripts part has {ends[-1] if ends else 0} rows, a trial points at row {row}"
+            raise DamagedError(msg)
+        return transcript_at(self._group(name, number), row - (ends[number - 1] if number else 0))
+
+
+_OPEN_PARTS = 4
+_OPEN_GROUPS = 4
+
+
+def _opened(data: bytes) -> tuple[pq.ParquetFile, list[int]]:
+    """A part, and the number of rows up to the end of each of its groups."""
+    try:
+        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        msg = f"a part of {TRANSCRIPTS.name} cannot be read: {error}"
+        raise DamagedError(msg) from error
+    found = file.metadata
+    TRANSCRIPTS.check_metadata(found.metadata)
+    return file, list(accumulate(found.row_group(i).num_rows for i in range(found.num_row_groups)))
+
+
+def _unpacked(opened: tuple[pq.ParquetFile, list[int]], number: int) -> pa.Table:
+    file, _ = opened
+    try:
+        names = [name for name in file.schema_arrow.names if name in TRANSCRIPTS.names]
+        return conform(file.read_row_group(number, columns=names), TRANSCRIPTS)
+    except (pa.ArrowException, OSError) as error:
+        msg = f"a part of {TRANSCRIPTS.name} cannot be read: {error}"
+        raise DamagedError(msg) from error

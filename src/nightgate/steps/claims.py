@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from nightgate.errors import ConflictError, MissingError
+from nightgate.errors import ConflictError, MissingError, StoreError
 from nightgate.ports import Store
-from nightgate.rows.jsondocs import COUNT, TEXT, DocumentKind, OrNull, one_of
+from nightgate.rows.jsondocs import COUNT, FLAG, TEXT, DocumentKind, OrMissing, OrNull, one_of
 from nightgate.rows.keys import claim_key, claim_prefix
 
 PATIENCE_S = 45.0
@@ -49,6 +49,8 @@ _KIND = DocumentKind(
         "takeovers": COUNT,
         "until": TEXT,
         "why": OrNull(TEXT),
+        "journal": OrMissing(OrNull(TEXT)),
+        "gone": OrMissing(FLAG),
     },
     way_out="remove it, and its shard is free again",
 )
@@ -70,6 +72,10 @@ class Claim:
     """For people: when it would be taken over, by the clock of its holder."""
     why: str | None = None
     """Of a shard that was let go: budget or cancelled, where that was the reason."""
+    journal: str | None = None
+    """Name of its holder's journal: once somebody has brought that up, the holder is dead."""
+    gone: bool = False
+    """Of a free shard: its holder did not let it go, but died with it, as far as anybody can tell."""
 
     def to_json(self) -> bytes:
         """The stored form."""
@@ -109,6 +115,7 @@ class Claims:
         shards: How many it was cut into.
         owner: This worker's name, unique within the run.
         patience_s: Seconds after which a claim that does not change is taken over.
+        journal: Name of this worker's journal.
         committed: Whether the run is, and its claims are gone with it; asked where a shard has none.
         monotonic: Seconds of this machine.
         now: The hour, for people.
@@ -122,13 +129,14 @@ class Claims:
         owner: str,
         *,
         patience_s: float = PATIENCE_S,
+        journal: str | None = None,
         committed: Callable[[], bool] = lambda: False,
         monotonic: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store, self._run_id, self._shards, self._owner = store, run_id, shards, owner
         self._patience_s, self._monotonic, self._now = patience_s, monotonic, now
-        self._committed = committed
+        self._journal, self._committed = journal, committed
         self._held: dict[int, tuple[Claim, bytes]] = {}
         self._done: set[int] = set()
         self._seen: dict[int, tuple[bytes, float]] = {}
@@ -150,26 +158,26 @@ class Claims:
             StoreError: If the store is away.
             DamagedError: If a claim is none.
         """
-        for shard in self._open():
-            key = claim_key(self._run_id, shard)
-            try:
-                data: bytes | None = self._store.read(key)
-            except MissingError:
-                data = None
-            known = None if data is None else Claim.from_json(data, key)
-            if known is None and self._committed():
-                # Swept up, not free: whoever took it now would play what is paid for and counted.
-                self._done.update(range(self._shards))
-                return None
-            if known is not None and known.stage is Stage.DONE:
-                self._done.add(shard)
-            elif known is None or known.stage is Stage.FREE or self._silent(shard, data):
-                silent = known is not None and known.stage is Stage.HELD
-                takeovers = (known.takeovers if known is not None else 0) + silent
-                claim = self._claim(shard, beat=0, takeovers=takeovers)
-                if self._swap(claim, data):
-                    return Taken(shard=shard, before=known.owner if known else None, silent=silent)
+        with self._silence():
+            return self._take()
+
+    def _take(self) -> Taken | None:
+        for shard, known, data in self._takeable():
+            silent = known is not None and (known.stage is Stage.HELD or known.gone)
+            takeovers = (known.takeovers if known is not None else 0) + silent
+            if self._swap(self._claim(shard, beat=0, takeovers=takeovers), data):
+                return Taken(shard=shard, before=known.owner if known else None, silent=silent)
         return None
+
+    def look(self) -> bool:
+        """Whether a shard could be taken; none is. From here on the patience counts.
+
+        Raises:
+            StoreError: If the store is away.
+            DamagedError: If a claim is none.
+        """
+        with self._silence():
+            return bool(list(self._takeable()))
 
     def renew(self) -> list[int]:
         """Say that this worker lives.
@@ -181,9 +189,10 @@ class Claims:
             StoreError: If the store is away; nobody can take over then either.
         """
         lost = []
-        for shard, (claim, data) in list(self._held.items()):
-            if not self._swap(self._claim(shard, beat=claim.beat + 1, takeovers=claim.takeovers), data):
-                lost.append(shard)
+        with self._silence():
+            for shard, (claim, data) in list(self._held.items()):
+                if not self._swap(self._claim(shard, beat=claim.beat + 1, takeovers=claim.takeovers), data):
+                    lost.append(shard)
         return lost
 
     def end(self, shard: int, *, done: bool, why: str | None = None) -> bool:
@@ -216,6 +225,24 @@ class Claims:
             if shard not in self._done and shard not in self._held:
                 yield shard
 
+    def _takeable(self) -> Iterator[tuple[int, Claim | None, bytes | None]]:
+        """Shards that nobody has, or whose holder fell silent, with what stands in the store about them."""
+        for shard in self._open():
+            key = claim_key(self._run_id, shard)
+            try:
+                data: bytes | None = self._store.read(key)
+            except MissingError:
+                data = None
+            known = None if data is None else Claim.from_json(data, key)
+            if known is None and self._committed():
+                # Swept up, not free: whoever took it now would play what is paid for and counted.
+                self._done.update(range(self._shards))
+                return
+            if known is not None and known.stage is Stage.DONE:
+                self._done.add(shard)
+            elif known is None or known.stage is Stage.FREE or self._silent(shard, data):
+                yield shard, known, data
+
     def _silent(self, shard: int, data: bytes | None) -> bool:
         """Whether a claim has not changed for the patience, since this worker saw it first."""
         assert data is not None
@@ -224,6 +251,15 @@ class Claims:
             self._seen[shard] = (data, self._monotonic())
             return False
         return self._monotonic() - since >= self._patience_s
+
+    @contextlib.contextmanager
+    def _silence(self) -> Iterator[None]:
+        """Count silence only while the store answers: a holder that cannot write to it is not dead."""
+        try:
+            yield
+        except StoreError:
+            self._seen.clear()
+            raise
 
     def _claim(self, shard: int, *, beat: int, takeovers: int) -> Claim:
         until = self._now() + timedelta(seconds=self._patience_s)
@@ -234,6 +270,7 @@ class Claims:
             beat=beat,
             takeovers=takeovers,
             until=until.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            journal=self._journal,
         )
 
     def _swap(self, claim: Claim, before: bytes | None) -> bool:
@@ -262,6 +299,23 @@ def reopen(store: Store, run_id: str, shards: Collection[int]) -> None:
         if claim.stage is Stage.DONE:
             with contextlib.suppress(ConflictError):  # another parent of the same run was faster
                 store.swap(key, replace(claim, stage=Stage.FREE, beat=claim.beat + 1).to_json(), data)
+
+
+def release(store: Store, run_id: str, claim: Claim, data: bytes) -> bool:
+    """Free a shard whose holder is dead, as far as anybody can tell; False where it lives after all.
+
+    Args:
+        store: Where the run lies.
+        run_id: The run.
+        claim: As it was seen.
+        data: The same, as it is stored.
+    """
+    free = replace(claim, stage=Stage.FREE, beat=claim.beat + 1, until="", gone=True)
+    try:
+        store.swap(claim_key(run_id, claim.shard), free.to_json(), data)
+    except ConflictError:
+        return False
+    return True
 
 
 def sweep_up(store: Store, run_id: str) -> None:

@@ -77,6 +77,7 @@ def document(
         **account.money(),
         "tokens": account.ledger.tokens(),
         "calls": account.ledger.counts(),
+        "queue_wait_s": account.ledger.queue_wait_s(),
         "cases": summaries.case_counts(tallies),
         "failures": [{**failure, "stage": stages[failure["case"]]} for failure in account.failures],
         "findings": decision.findings(),

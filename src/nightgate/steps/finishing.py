@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from nightgate import logs
 from nightgate.comparisons import NO_BASE, Outcome
 from nightgate.errors import ConflictError, MissingError
 from nightgate.gates import Decision, decide
@@ -39,7 +40,7 @@ from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.steps.rowing import case_facts, cell_row, facts_of, labels_of
 from nightgate.steps.summarizing import summary_rows
 from nightgate.steps.sweepdocs import sweep_document
-from nightgate.summaries import Summary, Tallies, tally
+from nightgate.summaries import Ledger, Summary, Tallies, tally
 from nightgate.trials import Ending, Trial
 
 _BATCH_TRIALS = 2000
@@ -55,6 +56,8 @@ class Finished:
     tallies: Tallies
     cases: Mapping[str, frozenset[str]]
     """Ids of the cases behind the summary's ``judged`` and ``judged_anew``."""
+    ledger: Ledger
+    """Its calls, by role and model."""
 
 
 def finish_run(
@@ -98,6 +101,9 @@ def _finish_open(store: Store, plan: Plan, stopped: str | None, wall_s: float | 
     if complete:
         tallies = tally(plan, writer.account.cells)
         writer.commit(tallies, NO_BASE if plan.is_sweep else outcome_of(store, tallies))
+    else:
+        why = f": {stopped}" if stopped else ""
+        logs.info("store", f"run {plan.run_id} left open{why}", run=plan.run_id, suite=plan.suite)
     return _stated(store, plan, writer.account, complete=complete, stopped=stopped, wall_s=wall_s)
 
 
@@ -112,7 +118,13 @@ def _stated(
     write = sweep_document if plan.is_sweep else partial(document, outcome=outcome)
     summary = write(plan, tallies, decision, account, complete=complete, stopped=stopped, wall_s=wall_s)
     write_summary(store, plan.run_id, summary)
-    return Finished(summary=summary, decision=decision, tallies=tallies, cases=account.cases_judged())
+    return Finished(
+        summary=summary,
+        decision=decision,
+        tallies=tallies,
+        cases=account.cases_judged(),
+        ledger=account.ledger,
+    )
 
 
 def write_summary(store: Store, run_id: str, summary: Summary) -> None:
@@ -308,7 +320,9 @@ class _Writer:
             },
         )
         self.store.create(manifest.key, manifest.to_json())
-        self.store.delete(self.store.find(keys.staging_prefix(self.plan.run_id)))
+        run_id, suite = self.plan.run_id, self.plan.suite
+        self.store.delete(self.store.find(keys.staging_prefix(run_id)))
+        logs.info("store", f"run {run_id} committed", run=run_id, suite=suite, parts=len(self.refs))
 
 
 def _batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

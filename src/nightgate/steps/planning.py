@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from nightgate import logs
 from nightgate.cases import Live, Panel, Suite, evaluators_of, select
 from nightgate.cases.judges import Judged
 from nightgate.errors import ConflictError, InputError
@@ -124,6 +125,7 @@ def make_plan(
     return Plan(
         **_identity(suite, request, started),
         **_asked(request, suite),
+        frozen_at=_in_utc(now),
         owner=suite.owner or None,
         run_kind="run",
         model=suite.model,
@@ -189,8 +191,12 @@ def _identity(suite: Suite, request: RunRequest, started: datetime) -> dict[str,
         "run_id": checked_id(request.run_id or new_run_id(suite.suite, started, secrets.token_hex(3))),
         "suite": suite.suite,
         "date": utc_date(started).isoformat(),
-        "started_at": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "started_at": _in_utc(started),
     }
+
+
+def _in_utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 _FILTERS = ("case", "tag", "layer", "stage")
@@ -219,6 +225,12 @@ def store_plan(store: Store, plan: Plan) -> None:
         store.create(key, plan.to_json())
     except ConflictError as error:
         raise taken from error
+    size = {"cases": len(plan.cases), "trials": plan.trial_count, "cells": plan.cell_count}
+    counts = ", ".join(f"{count} {name}" for name, count in size.items())
+    about = {"run": plan.run_id, "suite": plan.suite, "trigger": plan.trigger, "model": plan.model}
+    logs.info(
+        "runs", f"run {plan.run_id} planned: {counts}", judge=plan.judge, user=plan.user, **about, **size
+    )
 
 
 def refuse_mixing(stored: Plan, fresh: Plan) -> None:

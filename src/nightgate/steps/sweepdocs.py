@@ -60,6 +60,7 @@ def sweep_document(
         **account.money(),
         "tokens": account.ledger.tokens(),
         "calls": account.ledger.counts(),
+        "queue_wait_s": account.ledger.queue_wait_s(),
         "budget_usd": plan.budget_nanousd / summaries.NANO if plan.budget_nanousd is not None else None,
         "failures": account.failures,
         "findings": [],

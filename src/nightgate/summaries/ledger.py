@@ -1,4 +1,4 @@
-"""What a run's calls add up to: money and tokens by role.
+"""What a run's calls add up to: money, tokens and waits, by role and by model.
 
 Owns the addition, and what a case, a trial and a verdict came to. An unknown cost stays unknown, with a
 lower bound beside it.
@@ -12,6 +12,7 @@ from typing import Any
 
 from nightgate.calls import Call, Outcome, Role
 from nightgate.prices import NANO
+from nightgate.summaries.waits import Waits
 from nightgate.trials import Usage
 
 
@@ -40,6 +41,30 @@ class _Sum:
 
 
 @dataclass(slots=True)
+class ModelCalls:
+    """The calls of one model in one role."""
+
+    calls: int = 0
+    retries: int = 0
+    throttled: int = 0
+    unpriced: int = 0
+    """Calls of unknown cost."""
+    known_nanousd: int = 0
+    """Of the others."""
+    waits: Waits = field(default_factory=Waits)
+
+    def add(self, call: Call) -> None:
+        """Count one attempt."""
+        self.calls += 1
+        self.retries += call.attempt > 1
+        self.throttled += call.outcome is Outcome.THROTTLED
+        self.unpriced += call.cost_nanousd is None
+        self.known_nanousd += call.cost_nanousd or 0
+        if call.ended_at is not None:  # of a call that nobody heard of again, the wait is not known either
+            self.waits.add(call.wait_ms / 1000)
+
+
+@dataclass(slots=True)
 class Ledger:
     """What a run's calls add up to, by role."""
 
@@ -55,6 +80,8 @@ class Ledger:
     throttled: int = 0
     wait_ms: float = 0.0
     """Waited for admission and after throttles, all calls together."""
+    models: dict[tuple[Role, str], ModelCalls] = field(default_factory=dict)
+    """By role and spec text."""
 
     def add(self, call: Call) -> None:
         """Count one attempt."""
@@ -63,6 +90,7 @@ class Ledger:
         self.late += call.late
         self.throttled += call.outcome is Outcome.THROTTLED
         self.wait_ms += call.wait_ms
+        self.models.setdefault((call.role, call.model), ModelCalls()).add(call)
         self.paid[call.role].add(call.cost_nanousd)
         if call.role is Role.JUDGE:
             self.listed.add(call.list_nanousd)
@@ -78,6 +106,10 @@ class Ledger:
             "late": self.late,
             "throttled": self.throttled,
         }
+
+    def queue_wait_s(self) -> dict[str, float] | None:
+        """How long calls waited before they were sent, as the JSON summary has it; None without a call."""
+        return Waits.of(found.waits for found in self.models.values()).as_dict()
 
     def cost_usd(self) -> dict[str, Any]:
         """The money of the JSON summary: null where a call's cost is unknown, with a lower bound beside.

@@ -7,20 +7,23 @@ Knows no command line.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nightgate import logs
 from nightgate.adapters.store import open_store
 from nightgate.cases import Suite, suites_under
-from nightgate.errors import StoreError
+from nightgate.errors import InputError, StoreError
 from nightgate.gates import Decision
+from nightgate.journals import JournalError
 from nightgate.ports import Clock, Store
 from nightgate.requests import RunRequest
-from nightgate.rows.keys import manifest_prefix, summary_key
+from nightgate.rows.keys import summary_key
 from nightgate.steps import reporting
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.steps.gating import gate_run
@@ -43,6 +46,8 @@ from nightgate.wiring.groups import open_group, run_selection, selection_forecas
 from nightgate.wiring.home import at_home
 from nightgate.wiring.metrics import measured
 from nightgate.wiring.nights import Due, nights_of, with_run_id
+from nightgate.wiring.pages import keep_report
+from nightgate.wiring.readiness import ready
 from nightgate.wiring.rejudging import baseline_word, judged_today
 from nightgate.wiring.rejudging import note as note_with_baseline
 from nightgate.wiring.rooms import (
@@ -77,6 +82,7 @@ __all__ = [
     "gate",
     "headline",
     "judged_today",
+    "keep_report",
     "named",
     "nights_of",
     "note_with_baseline",
@@ -85,6 +91,7 @@ __all__ = [
     "open_store",
     "plan_fleet",
     "preflight",
+    "ready",
     "reruns_beside",
     "room_of",
     "roster",
@@ -116,22 +123,35 @@ async def run_request(
     room = await open_room(request, progress, suite=suite, store=store, clock=clock)
     with stopping_on_signals(room.plan.run_id):
         try:
-            await asyncio.gather(*(work(room, index) for index in range(len(room.shards))))
+            await _play(room, (progress or Progress()).on_warning)
         except BaseException:
             await room.close()
             raise
-        return measured(await room.finish())
+        return await measured(await room.finish())
+
+
+async def _play(room: Room, warn: Callable[[str], None]) -> None:
+    """All shards. A journal that cannot be written ends them, and what is finished stays."""
+    shards = [asyncio.create_task(work(room, index)) for index in range(len(room.shards))]
+    try:
+        await asyncio.gather(*shards)
+    except JournalError as full:
+        warn(full.strerror or str(full))
+    finally:
+        for shard in shards:
+            shard.cancel()
+        await asyncio.gather(*shards, return_exceptions=True)
 
 
 async def finish(request: RunRequest, run_id: str) -> Finished:
     """Finish a run from its room in this process, or from the store alone."""
     if request.drainers:
-        return measured(await finish_fleet(request, run_id))
+        return await measured(await finish_fleet(request, run_id))
     room = room_here(run_id)
     if room is not None:
-        return measured(await room.finish())
+        return await measured(await room.finish())
     store = await asyncio.to_thread(open_store, request.store)
-    return measured(await asyncio.to_thread(finish_run, store, run_id))
+    return await measured(await asyncio.to_thread(finish_run, store, run_id))
 
 
 def named(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,7 +209,8 @@ async def preflight(request: RunRequest) -> None:
     Raises:
         InputError: As the run would.
     """
-    with tempfile.TemporaryDirectory() as spool:
+    await ready(request)
+    with _aside() as spool, logs.silent():
         # Nothing to take over lies in a folder of its own; the run itself looks for that.
         alone = replace(
             request,
@@ -204,8 +225,18 @@ async def preflight(request: RunRequest) -> None:
         )
         room = await open_room(alone)
         await room.close()
-    store = await asyncio.to_thread(open_store, request.store)
-    await asyncio.to_thread(store.find, manifest_prefix())
+
+
+@contextlib.contextmanager
+def _aside() -> Iterator[str]:
+    """A folder for what is only tried out."""
+    try:
+        made = tempfile.TemporaryDirectory()
+    except OSError as error:
+        msg = f"no room for temporary files ({error}): free some space, or name a folder with TMPDIR"
+        raise InputError(msg) from error
+    with made as folder:
+        yield folder
 
 
 async def run_suite(suite: str | Path | Suite, *, store: str | Path | Store, **options: Any) -> Summary:

@@ -1,4 +1,4 @@
-"""What follows a run's gate: flaky or broken, the canaries, the alerts, in this order.
+"""What follows a run's gate: flaky or broken, the canaries, the pages, the alerts, in this order.
 
 Owns the order, and that none of it changes or hides the verdict: what could not be done is said in its
 own document or line. Each part is safe to call again, so a committed run whose process died in between is
@@ -28,13 +28,15 @@ from nightgate.steps.finishing import finish_run
 from nightgate.steps.flakyplan import rerun_id
 from nightgate.steps.listing import resolve
 from nightgate.steps.reading import load_plan, manifest_of
+from nightgate.steps.runpages import has_pages
 from nightgate.wiring.alerts import alerts_line, send_alerts
 from nightgate.wiring.canaries import judge_canaries
+from nightgate.wiring.pages import keep_report
 from nightgate.wiring.reruns import find_flaky as rerun_and_settle
 from nightgate.wiring.rooms import Progress
 
 Document = dict[str, Any]
-FLAKY, CANARIES, ALERTS = "flaky or broken", "canaries", "alerts"
+FLAKY, CANARIES, REPORT, ALERTS = "flaky or broken", "canaries", "report", "alerts"
 """The steps after the gate, as they are called where one is left."""
 
 
@@ -63,8 +65,9 @@ async def afterwards(
     store = store if store is not None else await asyncio.to_thread(open_store, request.store)
     found = await find_flaky(request, run_id, progress, suite=suite, store=store, clock=clock)
     canary = await canaries(request, run_id, progress, suite=suite, store=store)
+    pages = await keep_report(request, run_id, store=store)  # alerts link there
     told = await send_alerts(request, run_id, store=store, clock=clock)
-    return _lines(found, canary, told)
+    return [*([pages] if pages is not None else []), *_lines(found, canary, told)]
 
 
 async def find_flaky(
@@ -272,6 +275,8 @@ def _left(store: Store, request: RunRequest, plan: Plan, suite: Suite) -> tuple[
         # Stopped by the budget is done: `nightgate canary` goes on with those.
         if has_some and (canary is None or canary["stopped"] == "cancelled"):
             found.append(CANARIES)
+    if request.report and not has_pages(store, run_id):
+        found.append(REPORT)
     if request.alerts and plan.alerts:
         report = _alert_report(store, run_id)
         if report is None or report["error"] is not None or report["undelivered"]:

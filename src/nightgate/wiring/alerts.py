@@ -23,6 +23,7 @@ from nightgate.rows.keys import alert_report_key
 from nightgate.steps.alerting import Telling, alert, check_targets
 from nightgate.steps.overdue import alert_overdue, overdue
 from nightgate.steps.reading import load_plan
+from nightgate.wiring.telling import tell_alerts
 
 REPORT_URL = "NIGHTGATE_REPORT_URL"
 Channels = Mapping[str, AlertChannel]
@@ -158,6 +159,7 @@ async def send_alerts(
     except Exception as error:  # whatever it is, the run has its verdict
         text = str(error) if isinstance(error, NightgateError) else type(error).__name__
         report = {"schema": 1, "run_id": run_id, "error": neutral(text, 200), "channels": {}}
+    tell_alerts(run_id, alerts_line(report), report)
     if opened is not None:
         # Whoever prints the end of the run may be another process than the one that told.
         with contextlib.suppress(NightgateError):

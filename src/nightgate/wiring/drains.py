@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from nightgate import logs
 from nightgate.adapters.meter import booked_nanousd
 from nightgate.adapters.store import open_store
 from nightgate.errors import DamagedError, InputError, MissingError, StoreError
@@ -27,6 +29,8 @@ from nightgate.steps.claims import PATIENCE_S, Claims, Taken
 from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.wiring.rooms import Room, on_signals, room_of
+from nightgate.wiring.shares import Shares, shares_of
+from nightgate.wiring.telling import tell_claim, tell_let_go, tell_lost, tell_shard
 
 T = TypeVar("T")
 
@@ -95,18 +99,41 @@ async def drain(
             len(room.shards),
             owner,
             patience_s=patience_s,
+            journal=room.shop.recorder.journal,
             committed=lambda: manifest_of(room.furniture.store, room.plan) is not None,
         )
-        with on_signals(room.stop):
-            return await _Drain(room, claims, owner, patience_s).run()
+        async with _sharing(room) as shares:
+            with logs.about(run=run_id, suite=room.plan.suite, worker=owner), on_signals(room.stop):
+                return await _Drain(room, claims, owner, patience_s, shares).run()
     finally:
         await room.close()
 
 
+@contextlib.asynccontextmanager
+async def _sharing(room: Room) -> AsyncIterator[Shares | None]:
+    """Hold this worker's share of what its models may be driven to, where a server keeps that."""
+    furniture = room.furniture
+    shares = shares_of(furniture.hub, os.environ, furniture.request.drainers)
+    if shares is None:
+        yield None
+        return
+    keeping = asyncio.create_task(shares.keep())
+    try:
+        yield shares
+    finally:
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+        await shares.close()
+
+
 def _committed(uri: str, run_id: str) -> bool:
     """Whether the run is complete, and nothing is left to play."""
-    store = open_store(uri)
-    return manifest_of(store, load_plan(store, run_id)) is not None
+    try:
+        store = open_store(uri)
+        return manifest_of(store, load_plan(store, run_id)) is not None
+    except StoreError:  # why it cannot be told is what the room was refused for
+        return False
 
 
 def _share_cap(room: Room, owner: str) -> None:
@@ -137,8 +164,10 @@ def _share_cap(room: Room, owner: str) -> None:
 
 
 class _Drain:
-    def __init__(self, room: Room, claims: Claims, owner: str, patience_s: float) -> None:
-        self.room, self.claims, self.patience_s = room, claims, patience_s
+    def __init__(
+        self, room: Room, claims: Claims, owner: str, patience_s: float, shares: Shares | None
+    ) -> None:
+        self.room, self.claims, self.patience_s, self.shares = room, claims, patience_s, shares
         self.found = Drained(run_id=room.plan.run_id, owner=owner)
         self.tasks: dict[int, asyncio.Task[None]] = {}
         self._turn = asyncio.Lock()
@@ -185,6 +214,11 @@ class _Drain:
 
     async def _fill(self) -> None:
         """Claim shards until the slots are filled or none is to be had."""
+        if self.shares is not None and not self.shares.ready:
+            # Others hold all that the models may be driven to: what they leave is this worker's.
+            with contextlib.suppress(StoreError):
+                await self._claimed(self.claims.look)
+            return
         while len(self.tasks) < self.most and self.room.stop.reason is None:
             try:
                 taken = await self._claimed(self.claims.take)
@@ -195,7 +229,9 @@ class _Drain:
             if taken is None:
                 return
             self.found.taken_over += taken.before is not None
-            self.tasks[taken.shard] = asyncio.create_task(self._play(taken))
+            with logs.about(shard=taken.shard):
+                tell_claim(taken)
+                self.tasks[taken.shard] = asyncio.create_task(self._play(taken))
 
     def _reap(self) -> None:
         for shard, task in list(self.tasks.items()):
@@ -220,8 +256,10 @@ class _Drain:
         end = partial(self._claimed, self.claims.end, taken.shard, done=whole, why=receipt.stopped)
         if await self._patiently(end):
             self.found.shards += whole
+            tell_shard(receipt)
         else:
             self.found.lost += 1
+            tell_lost(taken.shard)
 
     async def _caught_up(self, taken: Taken) -> Done:
         """What is in the store by now: another worker may have played a part of the shard."""
@@ -267,6 +305,7 @@ class _Drain:
             self._asked_at = time.monotonic()
         for shard in lost:
             self.found.lost += 1
+            tell_lost(shard)
             if task := self.tasks.get(shard):
                 task.cancel()
 
@@ -279,6 +318,7 @@ class _Drain:
     async def _let_go(self) -> None:
         for shard in self.claims.held:
             await self._claimed(self.claims.end, shard, done=False, why=self.room.stop.reason)
+            tell_let_go(shard, self.room.stop.reason)
 
     async def _claimed(self, ask: Callable[..., T], *args: Any, **options: Any) -> T:
         """Something of the claims, which are for one at a time."""

@@ -7,7 +7,7 @@ workers is not its business: a flow does, or a script.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +16,7 @@ from nightgate.adapters.store import open_store
 from nightgate.errors import InputError, MissingError
 from nightgate.plans import Plan
 from nightgate.ports import Store
+from nightgate.recorder import bring_up, ended_writers
 from nightgate.requests import RunRequest
 from nightgate.runner import Done
 from nightgate.shards import Shard
@@ -25,6 +26,7 @@ from nightgate.steps.purses import open_purse
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.steps.rosters import Roster
 from nightgate.steps.standings import Watch
+from nightgate.wiring.readiness import nothing_spent
 from nightgate.wiring.rooms import Progress, Room, open_room
 
 
@@ -41,13 +43,23 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
     """
     store = await asyncio.to_thread(open_store, request.store)
     if request.resume is None and request.run_id is not None:
-        known = await asyncio.to_thread(_planned, store, request.run_id)
+        with nothing_spent(store):
+            known = await asyncio.to_thread(_planned, store, request.run_id)
         request = replace(request, resume=request.run_id, run_id=None) if known else request
-    if request.resume is not None and (whole := await asyncio.to_thread(_committed, store, request.resume)):
+    whole: Plan | None = None
+    if request.resume is not None:
+        with nothing_spent(store):
+            whole = await asyncio.to_thread(_committed, store, request.resume)
+    if whole is not None:
         # A parent died between the commit and its last alert: what is left to do follows the gate.
         parameters = request.parameters()
         return {"run_id": whole.run_id, "shards": 0, "trials": whole.trial_count, "request": parameters}
-    room = await open_room(request, progress, store=store, joining=True)
+    try:
+        room = await open_room(request, progress, store=store, joining=True)
+    except InputError:
+        if request.run_id is not None and await asyncio.to_thread(_planned, store, request.run_id):
+            return await plan_fleet(request, progress)  # another parent froze it a moment ago: taken up
+        raise
     try:
         run_id = room.plan.run_id
         await asyncio.to_thread(reopen, store, run_id, _missing(room))
@@ -75,10 +87,11 @@ async def finish_fleet(request: RunRequest, run_id: str) -> Finished:
     """
     store = await asyncio.to_thread(open_store, request.store)
     plan = await asyncio.to_thread(load_plan, store, run_id)
+    if await asyncio.to_thread(manifest_of, store, plan) is None:
+        # A worker that died with no shard in hand left calls that nobody took over.
+        await asyncio.to_thread(bring_up, store, run_id, request.spool_folder)
     standing = await asyncio.to_thread(Watch(store, run_id).look)
-    since = datetime.now(UTC) - datetime.fromisoformat(plan.started_at)
-    # A plan keeps its scheduled start: how late it was begun is no part of how long it took.
-    wall_s = since.total_seconds() if request.scheduled is None and not request.once else None
+    wall_s = _wall_s(plan, request)
     finished = await asyncio.to_thread(finish_run, store, run_id, stopped=standing.stopped, wall_s=wall_s)
     if finished.summary.as_dict()["complete"]:
         await asyncio.to_thread(sweep_up, store, run_id)
@@ -87,8 +100,25 @@ async def finish_fleet(request: RunRequest, run_id: str) -> Finished:
 
 def roster(request: RunRequest, planned: Mapping[str, Any]) -> Roster:
     """Who is to work on a planned run. Blocking: looks at its claims."""
-    store = open_store(request.store)
-    return Roster(Watch(store, planned["run_id"]), planned["shards"], request.drainers)
+    store, run_id, spool = open_store(request.store), planned["run_id"], request.spool_folder
+
+    def ended(journals: Collection[str]) -> Collection[str]:
+        return ended_writers(store, run_id, journals, spool)
+
+    return Roster(Watch(store, run_id, ended=ended), planned["shards"], request.drainers)
+
+
+def _wall_s(plan: Plan, request: RunRequest) -> float | None:
+    """Seconds since a run was begun, by this machine's clock; None where nobody knows.
+
+    A plan's start is the scheduled one: how late a night was begun is no part of how long it took.
+    """
+    began = plan.frozen_at
+    if began is None and request.scheduled is None and not request.once:
+        began = plan.started_at
+    if began is None:
+        return None
+    return max((datetime.now(UTC) - datetime.fromisoformat(began)).total_seconds(), 0.0)
 
 
 def _planned(store: Store, run_id: str) -> bool:

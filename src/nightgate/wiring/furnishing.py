@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -161,6 +162,7 @@ def models_of(
         in_flight=max(request.concurrency, request.judge_concurrency),
         now=time.monotonic,
         workers=max(1, request.drainers),
+        leasable=bool(os.environ.get("PREFECT_API_URL")),
     )
     return meter, hub
 
@@ -271,7 +273,8 @@ async def go_on(furniture: Furniture, fresh: Plan, stored: Plan, *, joining: boo
 async def open_recorder(furniture: Furniture, plan: Plan, *, epoch: int) -> Recorder:
     """Open the journal of this process, and give the run its budget of retries."""
     name = f"w{secrets.token_hex(4)}"
-    recorder = Recorder(furniture.store, plan.run_id, name, epoch, furniture.request.spool_folder)
+    spool = furniture.request.spool_folder
+    recorder = Recorder(furniture.store, plan.run_id, name, epoch, spool, plan=plan.to_json())
     furniture.relay.recorder = await furniture.stack.enter_async_context(recorder)
     furniture.meter.retries_left = max(LEAST_RETRIES, RETRIES_A_TRIAL * plan.trial_count)
     return recorder

@@ -38,6 +38,7 @@ from nightgate.steps.sweepgroups import Combined, combined_forecast
 from nightgate.summaries import Summary
 from nightgate.wiring.benches import Shared, sharing
 from nightgate.wiring.drawing import draw_up_part, draw_up_selection
+from nightgate.wiring.readiness import refuse_unready
 from nightgate.wiring.rooms import Progress, Room, on_signals, open_room, room_here, work
 
 LIVE_WAVE = 8
@@ -155,7 +156,9 @@ async def open_group(request: RunRequest, progress: Progress | None = None) -> A
         InputError: Before anything was spent.
     """
     store = await asyncio.to_thread(open_store, request.store)
-    selection = None
+    selection, progress = None, progress or Progress()
+    for warning in await asyncio.to_thread(refuse_unready, request, store):
+        progress.on_warning(warning)
     if request.resume is not None:
         selection = await asyncio.to_thread(selections.load_selection, store, request.resume)
         if selection is None:
@@ -163,7 +166,7 @@ async def open_group(request: RunRequest, progress: Progress | None = None) -> A
             raise InputError(msg)
     request = _as_begun(request, selection)
     async with sharing(request, store) as shared:
-        group = Group(store=store, request=request, shared=shared, progress=progress or Progress())
+        group = Group(store=store, request=request, shared=shared, progress=progress)
         shared.told = group.progress.on_warning
         plans = await (_begin(group) if selection is None else _take_up(group, selection))
         group.progress.on_plan(_whole(request, plans))

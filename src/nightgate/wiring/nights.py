@@ -34,6 +34,7 @@ from nightgate.steps.nightdates import NightDate
 from nightgate.steps.nightholds import Hold
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.wiring.afterwards import take_up, told
+from nightgate.wiring.readiness import nothing_spent
 from nightgate.wiring.rooms import SystemClock, open_room
 
 
@@ -70,8 +71,9 @@ async def nights_of(
         patience_s: Seconds after which a holder that does not change is taken over; the same for all.
 
     Raises:
-        InputError: If a suite, a time zone or a start is wrong; no date is taken for what follows it.
-        StoreError: If the store is away.
+        InputError: If a suite, a time zone or a start is wrong, or the store cannot be used; no date is taken
+            for what follows it.
+        StoreError: If the store goes away meanwhile.
     """
     holds: list[Hold] = []
     renewing = asyncio.create_task(_renew(holds, patience_s))
@@ -113,7 +115,8 @@ class _Settling:
         wanted = self._wanted(suite, scheduled)
         store = await asyncio.to_thread(open_store, self.request.store)
         try:
-            night = await asyncio.to_thread(nightdates.claim, store, wanted)
+            with nothing_spent(store):
+                night = await asyncio.to_thread(nightdates.claim, store, wanted)
             return await self._standing(store, night, suite, first=night is wanted)
         except DamagedError as error:  # it cannot be told who has the date; other suites go on
             return self._refused(wanted, str(error), error.exit_code)

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from nightgate import logs
 from nightgate.adapters.store import open_store
 from nightgate.cases import Suite, load_suite
 from nightgate.curtailment import Curtailment
-from nightgate.errors import DamagedError, InputError, MissingError, NightgateError, StoreError
+from nightgate.errors import DamagedError, StoreError
 from nightgate.heap import settled_heap
 from nightgate.plans import Plan
 from nightgate.ports import Clock, Store
@@ -31,9 +32,12 @@ from nightgate.shards import Shard, cut
 from nightgate.steps import planning, rerunning, sweeping
 from nightgate.steps.finishing import Finished, finish_run
 from nightgate.trials import Trial
+from nightgate.wiring.benches import shared_by
 from nightgate.wiring.furnishing import Furniture, draw_up, furnish, go_on, start_anew, stored_plan
 from nightgate.wiring.metrics import check_metrics
+from nightgate.wiring.readiness import nothing_spent, refuse_unready, unusable
 from nightgate.wiring.sweeps import draw_up_sweep, furnish_sweep, go_on_with_sweep, start_sweep, swept
+from nightgate.wiring.telling import tell_shard, trial_told
 
 SHARD_TRIALS = 250
 """Trials of one shard: a Prefect task run costs what several trials cost."""
@@ -84,8 +88,10 @@ class Room:
 
     async def run_shard(self, index: int) -> Receipt:
         """Play and judge a shard, then wait for calls whose trial was over before they answered."""
-        receipt = await run_shard(self.shop, self.shards[index], self.done)
-        await self.furniture.hub.settle()
+        with logs.about(run=self.plan.run_id, suite=self.plan.suite, shard=index):
+            receipt = await run_shard(self.shop, self.shards[index], self.done)
+            await self.furniture.hub.settle()
+            tell_shard(receipt)
         return receipt
 
     async def close(self) -> None:
@@ -153,12 +159,15 @@ async def open_room(
     """
     began = time.monotonic()
     check_metrics()
+    logs.set_up()
     use_system_memory()
     progress = progress or Progress()
     loaded = suite if suite is not None else await asyncio.to_thread(load_suite, request.suite)
     if store is None:
         store = await asyncio.to_thread(open_store, request.store)
     stored = await asyncio.to_thread(_reachable, stored_plan, store, request, loaded)
+    # The parts of a sweep over several runs share what was looked at before the first of them.
+    warned = [] if shared_by(request) else await asyncio.to_thread(_ready, request, store, stored)
     if stored is not None:
         request = (sweeping.taken_up if stored.is_sweep else planning.resumed)(stored, request)
     sweeps = request.sweep is not None
@@ -175,11 +184,15 @@ async def open_room(
     plan, done = await _planned(furniture, stored, now, sweeps=sweeps, joining=joining, again=again)
     furniture.stack.enter_context(settled_heap())
     progress.on_plan(plan)
-    for warning in furniture.warnings:
+    for warning in (*warned, *furniture.warnings):
         progress.on_warning(warning)
     if furniture.hub.queues is not None and furniture.shared is None:
         furniture.hub.queues.told = progress.on_warning
     return opened(furniture, plan, done, progress, began)
+
+
+def _ready(request: RunRequest, store: Store, stored: Plan | None) -> list[str]:
+    return refuse_unready(request, store, None if stored is None else stored.run_id)
 
 
 def opened(furniture: Furniture, plan: Plan, done: Done, progress: Progress, began: float) -> Room:
@@ -218,7 +231,7 @@ async def _planned(
         return await take_up(furniture, fresh, stored, joining=joining)
     except StoreError as error:
         await furniture.stack.aclose()
-        raise _unusable(furniture.store, error) from error
+        raise unusable(furniture.store, error) from error
     except BaseException:
         await furniture.stack.aclose()
         raise
@@ -229,26 +242,8 @@ T = TypeVar("T")
 
 def _reachable(ask: Callable[..., T], store: Store, *args: Any) -> T:
     """Ask the store before anything is spent."""
-    try:
+    with nothing_spent(store):
         return ask(store, *args)
-    except MissingError:
-        raise
-    except StoreError as error:
-        raise _unusable(store, error) from error
-
-
-def _unusable(store: Store, error: StoreError) -> NightgateError:
-    """A store that cannot be used at the start is configuration: nothing was spent yet.
-
-    What lies in it damaged is not: like any other command, a run then cannot tell.
-    """
-    if isinstance(error, DamagedError):
-        return DamagedError(f"{error}\nNothing was spent.")
-    if isinstance(error, MissingError):
-        return InputError(str(error))
-    return InputError(
-        f"{error}\nNothing was spent. `nightgate doctor --store {store.uri}` looks at the store alone."
-    )
 
 
 def _workshop(furniture: Furniture, plan: Plan, progress: Progress) -> Workshop:
@@ -269,7 +264,7 @@ def _workshop(furniture: Furniture, plan: Plan, progress: Progress) -> Workshop:
         concurrency=request.concurrency,
         judge_concurrency=request.judge_concurrency,
         curtailment=Curtailment(plan) if plan.curtail else None,
-        on_trial=progress.on_trial,
+        on_trial=trial_told(progress.on_trial),
         on_cell=progress.on_cell,
         on_judged=progress.on_judged,
     )

@@ -43,6 +43,18 @@ class Judge(Plain):
             yield event if delta is None else {"contentBlockDelta": {"delta": {"text": VERDICT}}}
 
 
+class Talker(Plain):
+    """Says one cited sentence, as an agent's model."""
+
+    async def before(self) -> None:
+        count("talker")
+
+
+def talker() -> Talker:
+    """The agent's model."""
+    return Talker()
+
+
 def one() -> Judge:
     """The first judge."""
     return Judge("one")

@@ -4,38 +4,13 @@ import asyncio
 import itertools
 import random
 from collections.abc import Callable
+from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from makers import a_limiter
-from nightgate.adapters.limiter import Limiter
-
-
-class Clock:
-    """Seconds that pass when ``asyncio.sleep`` is asked for them."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        self.meanwhile: list[Callable[[], None]] = []
-        real = asyncio.sleep
-
-        async def sleep(seconds: float) -> None:
-            if self.meanwhile:
-                self.meanwhile.pop()()
-            self.now = max(self.now, self.now + seconds)
-            await real(0)
-
-        monkeypatch.setattr(asyncio, "sleep", sleep)
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+from nightgate.adapters.limiter import Limiter, Slot
+from virtual import in_virtual_time
 
 
 async def hold(limiter: Limiter, until: asyncio.Event, done: list[int], number: int = 0) -> None:
@@ -96,120 +71,161 @@ async def test_a_cancelled_waiter_leaves_no_trace() -> None:
     assert done == [0, 3]
 
 
-async def test_a_throttle_halves_the_limit_once_for_a_burst() -> None:
-    """Twenty throttles of one burst are one event: cutting for each would end at 1 at once."""
-    limiter = a_limiter(16)
-    until, done = asyncio.Event(), list[int]()
-    tasks = [asyncio.create_task(hold(limiter, until, done)) for _ in range(15)]
-    await asyncio.sleep(0)
-    for _ in range(15):
-        limiter.throttled(1.0)
-    assert limiter.limit == 8
-    until.set()
-    await asyncio.gather(*tasks)
-
-
-async def test_the_limit_never_falls_under_one(clock: Clock) -> None:
-    """A run that may send nothing would stand still for ever."""
-    limiter = a_limiter(8, now=clock)
-    for _ in range(10):
-        limiter.throttled(1.0)
-        clock.now += 2.0
-    assert limiter.limit == 1
-
-
-@given(st.integers(1, 64), st.lists(st.booleans(), max_size=300))
-def test_the_limit_stays_between_one_and_what_was_asked(most: int, outcomes: list[bool]) -> None:
-    """Whatever the provider does."""
-    limiter = a_limiter(most)
-    for went_through in outcomes:
-        if went_through:
-            limiter.succeeded()
-        else:
-            limiter.throttled(0.0)
-        assert 1 <= limiter.limit <= most
-
-
-def test_the_limit_grows_back_by_one_for_each_round_of_successes() -> None:
-    """Slowly: a jump back would meet the same wall."""
-    limiter = a_limiter(8)
-    limiter.throttled(0.0)
-    low = limiter.limit
-    for _ in range(low):
-        limiter.succeeded()
-    assert limiter.limit == low + 1
-    for _ in range(200):
-        limiter.succeeded()
-    assert limiter.limit == 8
-
-
-async def test_growing_lets_waiters_in() -> None:
-    """Nobody leaves, and still there is room."""
-    limiter, until, done = a_limiter(4), asyncio.Event(), list[int]()
-    limiter.throttled(0.0)
-    assert limiter.limit == 1
+async def test_more_slots_let_waiters_in() -> None:
+    """A worker's share has grown: nobody leaves, and still there is room."""
+    limiter, until, done = a_limiter(1), asyncio.Event(), list[int]()
     tasks = [asyncio.create_task(hold(limiter, until, done)) for _ in range(2)]
     await asyncio.sleep(0)
     assert limiter.in_flight == 1
-    limiter.succeeded()
+    limiter.drive(2, None)
+    await asyncio.sleep(0)
     assert limiter.in_flight == 2
     until.set()
     await asyncio.gather(*tasks)
 
 
-async def test_nothing_starts_during_a_pause(clock: Clock) -> None:
+async def test_fewer_slots_end_nothing() -> None:
+    """What is in flight ends as it would; the next waits until there are fewer than the new limit."""
+    limiter, until, done = a_limiter(3), asyncio.Event(), list[int]()
+    tasks = [asyncio.create_task(hold(limiter, until, done)) for _ in range(4)]
+    await asyncio.sleep(0)
+    limiter.drive(1, None)
+    assert limiter.in_flight == 3
+    until.set()
+    await asyncio.gather(*tasks)
+    assert done == [0, 0, 0, 0]
+
+
+async def test_a_share_of_nothing_admits_nobody_until_there_is_one() -> None:
+    """Others hold all that the model may be driven to."""
+    limiter, until, done = a_limiter(4), asyncio.Event(), list[int]()
+    until.set()
+    limiter.drive(0, None)
+    task = asyncio.create_task(hold(limiter, until, done))
+    await asyncio.sleep(0.01)
+    assert (limiter.in_flight, limiter.wanted, done) == (0, True, [])
+    limiter.drive(1, None)
+    await task
+
+
+@pytest.mark.parametrize("closed", [(0.0, None), (None, 0.0)])
+async def test_a_rate_of_nothing_admits_nobody_until_there_is_one(
+    closed: tuple[float | None, float | None],
+) -> None:
+    """As with slots: no starts, or no tokens, are lent to this worker for a while."""
+    limiter, until, done = a_limiter(4), asyncio.Event(), list[int]()
+    until.set()
+    limiter.drive(4, *closed)
+    task = asyncio.create_task(hold(limiter, until, done))
+    await asyncio.sleep(0.01)
+    assert done == []
+    limiter.drive(4, 6000.0, 1e9)
+    await asyncio.wait_for(task, 10)
+
+
+def test_nothing_starts_during_a_pause() -> None:
     """The provider said how long; all callers heed it, not only the one that was told."""
-    limiter, started = a_limiter(4, now=clock), list[float]()
-    limiter.throttled(7.0)
-    assert not limiter.free
 
-    async def one() -> None:
-        async with limiter.slot():
-            started.append(clock.now)
+    async def drill() -> list[float]:
+        now = asyncio.get_running_loop().time
+        limiter, started = a_limiter(4, now=now), list[float]()
+        limiter.throttled(Slot(0.0), 7.0)
+        assert not limiter.free
 
-    await asyncio.gather(one(), one())
-    assert min(started) >= 7.0
+        async def one() -> None:
+            async with limiter.slot():
+                started.append(now())
+
+        await asyncio.gather(one(), one())
+        return started
+
+    assert min(in_virtual_time(drill())) >= 7.0
 
 
-async def test_a_pause_may_grow_while_somebody_waits(clock: Clock) -> None:
+def test_a_pause_may_grow_while_somebody_waits() -> None:
     """A second throttle comes from a call that was in flight."""
-    limiter = a_limiter(4, now=clock)
-    limiter.throttled(1.0)
-    clock.meanwhile.append(lambda: limiter.throttled(9.0))
-    async with limiter.slot():
-        assert clock.now >= 9.0
 
-
-async def test_a_pace_spreads_the_starts(clock: Clock) -> None:
-    """Sixty a minute is one a second, however many wait."""
-    limiter, started = a_limiter(10, per_minute=60, now=clock), list[float]()
-
-    async def one() -> None:
+    async def drill() -> float:
+        now = asyncio.get_running_loop().time
+        limiter = a_limiter(4, now=now)
+        limiter.throttled(Slot(0.0), 1.0)
+        asyncio.get_running_loop().call_later(0.5, limiter.throttled, Slot(0.0), 9.0)
         async with limiter.slot():
-            started.append(clock.now)
+            return now()
 
-    await asyncio.gather(*(one() for _ in range(4)))
-    gaps = [later - sooner for sooner, later in itertools.pairwise(started)]
-    assert all(gap >= 1.0 for gap in gaps), started
+    assert in_virtual_time(drill()) >= 9.5
 
 
-@pytest.mark.parametrize("most", [0, -3])
-def test_a_limit_of_nothing_is_one(most: int) -> None:
-    """``max_in_flight=0.5`` is rounded down."""
-    assert a_limiter(most).limit == 1
+def test_a_pace_spreads_the_starts() -> None:
+    """Sixty a minute is one a second, however many wait."""
+    gaps = [later - sooner for sooner, later in itertools.pairwise(started(per_minute=60, calls=4))]
+    assert gaps == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_tokens_are_spread_by_what_calls_took() -> None:
+    """600 tokens a minute are ten a second; calls of 50 start five seconds apart, once that is known."""
+    starts = started(per_minute=None, tokens_per_minute=600, calls=60, tokens=50)
+    gaps = [later - sooner for sooner, later in itertools.pairwise(starts)]
+    assert gaps[-1] == pytest.approx(5.0, rel=0.2)
+
+
+def test_a_refused_call_took_no_tokens() -> None:
+    """What was held for it is free again: the next starts at once."""
+
+    async def drill() -> float:
+        now = asyncio.get_running_loop().time
+        limiter = a_limiter(4, now=now)
+        limiter.drive(4, None, 60.0)
+        async with limiter.slot() as slot:
+            limiter.used(slot, 0)
+        async with limiter.slot():
+            return now()
+
+    assert in_virtual_time(drill()) == 0.0
+
+
+def started(
+    *, per_minute: float | None, tokens_per_minute: float | None = None, calls: int, tokens: int = 0
+) -> list[float]:
+    """When so many calls, all asked for at once, would start."""
+
+    async def drill() -> list[float]:
+        now, starts = asyncio.get_running_loop().time, list[float]()
+        limiter = a_limiter(1, now=now)
+        limiter.drive(1, per_minute, tokens_per_minute)
+
+        async def one() -> None:
+            async with limiter.slot() as slot:
+                starts.append(now())
+                limiter.used(slot, tokens)
+
+        await asyncio.gather(*(one() for _ in range(calls)))
+        return starts
+
+    return in_virtual_time(drill())
+
+
+def test_a_scripted_refusal_says_nothing_about_the_rate() -> None:
+    """It comes after so many requests, however slowly they are sent."""
+    limiter = Limiter(4, None, lambda: 0.0, adapts=False)
+    limiter.throttled(Slot(0.0), None)
+    assert limiter.free
 
 
 async def test_any_order_of_events_ends_with_nothing_held() -> None:
     """Entering, cancelling, throttling and succeeding in a thousand random orders."""
     chance = random.Random(11)
     for _ in range(100):
-        limiter, done = a_limiter(chance.randint(1, 4)), list[int]()
+        limiter = Limiter(chance.randint(1, 4), None, lambda: 0.0, adapts=False)
+        done: list[int] = []
         until = asyncio.Event()
         tasks = [asyncio.create_task(hold(limiter, until, done)) for _ in range(8)]
         moves: list[Callable[[], object]] = [
-            lambda limiter=limiter: limiter.throttled(0.0),
-            lambda limiter=limiter: limiter.succeeded(),
-            lambda tasks=tasks: chance.choice(tasks).cancel(),
+            partial(limiter.throttled, Slot(0.0), None),
+            limiter.succeeded,
+            partial(limiter.drive, chance.randint(1, 5), None),
+            chance.choice(tasks).cancel,
+            chance.choice(tasks).cancel,
             until.set,
         ]
         for _ in range(10):

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +50,7 @@ from nightgate.errors import BudgetError, ModelCallError
 from nightgate.playing import play
 from nightgate.prices import FREE, Budget
 from nightgate.trials import Ending, Trial, Usage
+from virtual import in_virtual_time
 
 PRICE = a_price(input="1", output="1")
 ASK = [user("hi")]
@@ -165,7 +165,7 @@ async def test_retry_after_pauses_the_model_for_everybody(monkeypatch: pytest.Mo
         headers = {"Retry-After": "3"}  # noqa: RUF012 - as clients have it
 
     limiter = a_limiter()
-    monkeypatch.setattr(limiter, "throttled", pauses.append)
+    monkeypatch.setattr(limiter, "throttled", lambda _, pause_s: pauses.append(pause_s))
     model = metered(in_turn(ToldError(), said()), limiter=limiter)
     slept: list[float] = []
 
@@ -177,8 +177,12 @@ async def test_retry_after_pauses_the_model_for_everybody(monkeypatch: pytest.Mo
     assert pauses == slept == [3.0]
 
 
-async def test_a_throttling_storm_costs_no_verdict() -> None:
+def test_a_throttling_storm_costs_no_verdict() -> None:
     """20 trials at once; the model throttles the first 30 calls and takes 4 at a time."""
+    in_virtual_time(_storm())
+
+
+async def _storm() -> None:
     calls = in_flight = 0
 
     async def reply(*_: Any) -> Any:
@@ -191,7 +195,7 @@ async def test_a_throttling_storm_costs_no_verdict() -> None:
         in_flight -= 1
         return said("fine")
 
-    limiter = a_limiter(20, now=time.monotonic)
+    limiter = a_limiter(20, now=asyncio.get_running_loop().time)
     model = metered(TinyModel(reply), limiter=limiter, policy=RetryPolicy(base_s=0.001, cap_s=0.02))
     scopes = [a_scope(trial=trial) for trial in range(20)]
     answers = await asyncio.gather(*(ask(model, scope) for scope in scopes))

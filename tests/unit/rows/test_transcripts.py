@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
 from datetime import date
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nightgate.errors import DamagedError
@@ -9,7 +12,7 @@ from nightgate.rows.facts import CaseFacts, RunFacts, trial_from_row, trial_row
 from nightgate.rows.parts import decode_part
 from nightgate.rows.schemas import TRANSCRIPTS
 from nightgate.rows.tables import table_rows, trials_table
-from nightgate.rows.transcripts import encode_transcripts, split_ref, transcript_at
+from nightgate.rows.transcripts import TranscriptReader, encode_transcripts, split_ref, transcript_at
 from nightgate.trials import Ending, Trial, TrialKey
 
 RUN = RunFacts(run_id="r", suite="s", date=date(2026, 11, 29))
@@ -61,3 +64,40 @@ def test_a_row_outside_of_its_part_is_damage() -> None:
 
     with pytest.raises(DamagedError):
         transcript_at(table, 1)
+
+
+def test_a_reader_unpacks_only_the_row_group_that_it_is_asked_for() -> None:
+    """A part may unpack to a hundred megabytes; a page needs one conversation at a time."""
+    trials = [trial("a", n, f"answer {n}") for n in range(200)]
+    encoded = encode_transcripts(trials, RUN, literals=())
+    (part,) = encoded.parts
+    reads: list[str] = []
+
+    def read(name: str) -> bytes:
+        reads.append(name)
+        return part.data
+
+    reader = TranscriptReader(read)
+    refs = [encoded.refs["a", n, 1] for n in (0, 63, 64, 199)]
+
+    assert [json.loads(reader.at(ref)["messages"])[0]["content"][0]["text"] for ref in refs] == [
+        f"answer {n}" for n in (0, 63, 64, 199)
+    ]
+    assert reads == [part.name]
+    assert pq.ParquetFile(pa.BufferReader(part.data)).metadata.num_row_groups == 4
+
+
+@pytest.mark.parametrize("ref", ["part-1.parquet#200", "part-1.parquet", "part-1.parquet#x"])
+def test_a_reader_refuses_a_reference_to_nothing(ref: str) -> None:
+    """Another trial's words are worse than none."""
+    trials = [trial("a", n, "hi") for n in range(200)]
+    (part,) = encode_transcripts(trials, RUN, literals=()).parts
+
+    with pytest.raises(DamagedError):
+        TranscriptReader(lambda _: part.data).at(ref)
+
+
+def test_a_reader_refuses_what_is_no_part() -> None:
+    """Garbage under the right name is told by name."""
+    with pytest.raises(DamagedError, match="transcripts"):
+        TranscriptReader(lambda _: b"garbage").at("part-1.parquet#0")

@@ -84,7 +84,8 @@ def test_workers_of_a_parent_that_was_killed_count() -> None:
 def test_workers_that_never_come_are_given_up_for_others() -> None:
     """Their machine is gone, and nobody holds a shard whose silence could be noticed."""
     world = World()
-    world.roster.due()
+    for name in world.roster.due():
+        world.roster.accepted(name)
     world.roster.look()
     world.now += START_S
     world.roster.look()
@@ -92,8 +93,95 @@ def test_workers_that_never_come_are_given_up_for_others() -> None:
     assert len(world.roster.due()) == 2
 
 
+def test_one_that_waits_for_a_machine_is_not_replaced_beside_others_at_work() -> None:
+    """Two machines for three workers: each five minutes another name would wait with it, all night long."""
+    world = World(shards=4, workers=3)
+    names = world.roster.due()
+    for name in names:
+        world.roster.accepted(name)
+    alive = world.worker(names[0])
+    for _ in range(int(START_S // PATIENCE_S) + 2):
+        world.roster.look()
+        world.now += PATIENCE_S - 1
+        alive.renew()
+
+    assert world.roster.due() == []
+
+
+def test_those_that_the_scheduler_does_not_know_of_are_waited_for() -> None:
+    """It is away: names that were given up for others would use up the starts without one being made."""
+    world = World()
+    world.roster.due()
+    for _ in range(10):
+        world.roster.look()
+        world.now += START_S
+
+    assert world.roster.due() == []
+    assert not world.roster.over
+
+
+def test_one_that_leaves_free_shards_alone_is_given_up_beside_others_at_work() -> None:
+    """Killed before it came so far: nobody tells, and the run would go on with one worker less."""
+    world = World()
+    names = world.roster.due()
+    for name in names:
+        world.roster.begun(name)
+    alive = world.worker(names[0])
+    world.roster.look()
+    for _ in range(int(START_S // PATIENCE_S) + 1):
+        world.now += PATIENCE_S
+        alive.renew()
+        world.roster.look()
+
+    assert len(world.roster.due()) == 1
+
+
+def test_one_that_finds_no_shard_free_is_waited_for() -> None:
+    """It is at hand when another one dies."""
+    world = World(shards=1)
+    names = world.roster.due()
+    for name in names:
+        world.roster.begun(name)
+    alive = world.worker(names[0])
+    for _ in range(int(START_S // PATIENCE_S) + 1):
+        world.roster.look()
+        world.now += PATIENCE_S - 1
+        alive.renew()
+
+    assert world.roster.due() == []
+
+
+def test_what_the_dead_hold_is_freed() -> None:
+    """The next worker need not look on for a patience of its own."""
+    world = World(shards=1)
+    world.worker(world.roster.due()[0])
+    world.roster.look()
+    world.now += PATIENCE_S
+    world.roster.look()
+
+    assert world.worker("heir").held == (0,)
+
+
+def test_kills_do_not_add_up_while_shards_get_done() -> None:
+    """Spot machines go all night: what ends a run is dying without one more shard done."""
+    world = World(shards=20)
+    started = 0
+    for _ in range(19):
+        for name in world.roster.due():
+            started += 1
+            worker = world.worker(name)
+            worker.end(next(iter(worker.held)), done=True)
+            world.roster.ended(name)
+        world.roster.look()
+        if world.roster.over:
+            break
+
+    assert world.roster.standing.done == 20
+    assert started == 20
+
+
 def test_a_fleet_that_keeps_dying_comes_to_an_end() -> None:
-    """Three times as many as were asked for, then the run stays open and says what is missing."""
+    """Three times as many as were asked for without a shard done, then the run stays open and says so."""
     world = World()
     started = 0
     while not world.roster.over:
@@ -103,6 +191,8 @@ def test_a_fleet_that_keeps_dying_comes_to_an_end() -> None:
         world.roster.look()
 
     assert started == 6
+    assert world.roster.given_up is not None
+    assert "6 workers died or left without one more shard done, with 0 of 4 done" in world.roster.given_up
 
 
 def test_all_shards_done_is_the_end() -> None:
@@ -115,6 +205,7 @@ def test_all_shards_done_is_the_end() -> None:
 
     assert world.roster.over
     assert world.roster.due() == []
+    assert world.roster.given_up is None
 
 
 def test_a_stop_starts_nobody_and_ends_when_the_last_has_gone() -> None:

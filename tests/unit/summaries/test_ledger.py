@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from nightgate.calls import Call, Outcome, Role
@@ -83,3 +84,24 @@ def test_a_case_and_a_verdict_cost_nothing_that_is_not_known() -> None:
     assert cost_per(1.0, judged) == {"case": 1.0, "trial": 0.5, "verdict": 0.25}
     assert set(cost_per(None, judged).values()) == {None}
     assert set(cost_per(1.0, dict.fromkeys(judged, 0)).values()) == {None}
+
+
+def test_calls_are_counted_by_role_and_model() -> None:
+    """One judge of several may be the one that is throttled."""
+    ledger = a_ledger(
+        a_call(cost=CENT),
+        a_call(Role.JUDGE, None, model="j", attempt=2),
+        a_call(Role.JUDGE, CENT, model="j"),
+    )
+
+    judge = ledger.models[Role.JUDGE, "j"]
+    assert (judge.calls, judge.retries, judge.unpriced, judge.known_nanousd) == (2, 1, 1, CENT)
+    assert ledger.models[Role.AGENT, "m"].calls == 1
+
+
+def test_a_call_that_nobody_heard_of_again_tells_no_wait() -> None:
+    """Its row says 0, which nobody measured."""
+    ended = datetime(2026, 11, 29, tzinfo=UTC)
+    ledger = a_ledger(a_call(wait_ms=2000.0, ended_at=ended), a_call())
+
+    assert ledger.queue_wait_s() == {"p50": 2.0, "p95": 2.0, "max": 2.0, "total": 2.0}

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from nightgate.logs import extra
+
 _LOG = logging.getLogger("nightgate.alerts")
 
 
@@ -22,9 +24,10 @@ class LogChannel:
     def __init__(self, name: str = "log") -> None:
         self.name = name
 
-    def send(self, title: str, body: str, facts: Mapping[str, Any]) -> None:  # noqa: ARG002 - people read logs
+    def send(self, title: str, body: str, facts: Mapping[str, Any]) -> None:
         """Write one message."""
-        _LOG.warning("%s\n%s", title, body)
+        about = extra(run=facts.get("run_id"), suite=facts.get("suite"))
+        _LOG.warning("%s\n%s", title, body, extra=about)
 
     def check(self) -> str:
         """There is always a log."""

@@ -6,7 +6,7 @@ provider's library is imported when a model of it is built.
 """
 
 from nightgate.adapters.models.build import build_model, check_credentials, close_model
-from nightgate.adapters.models.specs import SCHEMES, ModelSpec, canonical, is_local, parse_spec
+from nightgate.adapters.models.specs import SCHEMES, ModelSpec, canonical, is_local, parse_spec, provided
 from nightgate.adapters.models.usage import UsageKind, normalise_usage, usage_kind
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "is_local",
     "normalise_usage",
     "parse_spec",
+    "provided",
     "usage_kind",
 ]

@@ -7,19 +7,23 @@ are off. Providers' libraries are imported in the builder that needs them.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nightgate.adapters.models.specs import ModelSpec
 from nightgate.calls import Role
 from nightgate.cases.problems import did_you_mean
 from nightgate.errors import InputError
 from nightgate.prices import on_loopback
+
+if TYPE_CHECKING:
+    from nightgate.cases.scripts import Script
 
 DEFAULT_TIMEOUT_S = 120.0
 """Longest silence of a provider, not the length of an answer."""
@@ -171,16 +175,23 @@ def _split(parameters: Mapping[str, Any], config: type) -> tuple[dict[str, Any],
 
 def _scripted(spec: ModelSpec, _: dict[str, Any], script_dirs: Sequence[Path]) -> Any:
     from nightgate.adapters.scripted import ScriptedModel
-    from nightgate.cases.scripts import load_script
 
     for folder in script_dirs:
         path = folder / f"{spec.id}.yaml"
         if path.is_file():
-            return ScriptedModel(load_script(path), spec.id)
+            return ScriptedModel(_script(path, hashlib.sha256(path.read_bytes()).digest()), spec.id)
     known = sorted({path.stem for folder in script_dirs for path in folder.glob("*.yaml")})
     where = ", ".join(str(folder) for folder in script_dirs) or "(no scripts folder)"
     hint = did_you_mean(spec.id, known) or f"; create {spec.id}.yaml there"
     raise InputError(f"model {spec}: no {spec.id}.yaml in {where}{hint}")
+
+
+@lru_cache(maxsize=64)
+def _script(path: Path, digest: bytes) -> Script:  # noqa: ARG001 - the digest is what makes it the same file
+    """A script, read once while its text is the same: a night opens its suites several times."""
+    from nightgate.cases.scripts import load_script
+
+    return load_script(path)
 
 
 def _bedrock(spec: ModelSpec, parameters: dict[str, Any], _: Sequence[Path]) -> Any:

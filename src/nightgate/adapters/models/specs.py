@@ -81,6 +81,16 @@ def canonical(spec: ModelSpec) -> str:
     return f"{spec.scheme}:{spec.id}?{'&'.join(pairs)}"
 
 
+_WHERE = frozenset({"base_url", "region"})
+"""Options that say which provider's model it is; all others say how it is asked."""
+
+
+def provided(spec: ModelSpec) -> str:
+    """The text of a provider's model, however it is asked: what its limits are counted by."""
+    where = {name: value for name, value in spec.options.items() if name in _WHERE}
+    return canonical(ModelSpec(spec.scheme, spec.id, where))
+
+
 def is_local(spec: ModelSpec) -> bool:
     """Whether the model runs on this machine, where no token is charged."""
     return prices.is_local(spec.scheme, spec.base_url)

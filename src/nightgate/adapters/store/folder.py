@@ -171,8 +171,8 @@ class FolderStore:
 
 
 def _durable(key: str) -> bool:
-    """Staged groups come every second and are repeatable; all else waits for the disk."""
-    return not key.startswith("staging/")
+    """Staged groups are many and repeatable, pages can be made again; all else waits for the disk."""
+    return not key.startswith("staging/") and "/report/" not in key
 
 
 @contextlib.contextmanager

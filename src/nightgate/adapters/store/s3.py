@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any
 
 from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict, swap_conflict
+from nightgate.adapters.store.clocks import ServerClock
 from nightgate.errors import ConflictError, InputError, MissingError, StoreError
 
 _CONNECT_TIMEOUT_S, _READ_TIMEOUT_S = 5, 30
@@ -29,12 +30,25 @@ _OVERTAKEN = frozenset({404, 409, 412})
 """Gone, being put, or changed since it was read."""
 _DELETE_BATCH = 1000
 
-_CREDENTIAL_CODES = frozenset(
-    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}
+_CREDENTIAL_CODES = frozenset({"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken"})
+_EXPIRED_CODES = frozenset(
+    {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"}
 )
 _CREDENTIAL_HINT = (
     "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN), AWS_PROFILE or the role"
 )
+
+
+_KINDS = {"html": "text/html; charset=utf-8", "txt": "text/plain; charset=utf-8"}
+
+
+def _kind(key: str) -> dict[str, str]:
+    """What a browser is told of an object; it would save a page that says nothing, instead of showing it."""
+    kind = _KINDS.get(key.rpartition(".")[2])
+    return {} if kind is None else {"ContentType": kind}
+
+
+_NO_ETAG = '"00000000000000000000000000000000"'
 
 
 class S3Store:
@@ -56,6 +70,8 @@ class S3Store:
             msg = f"store {uri!r}: use s3://bucket/prefix"
             raise InputError(msg)
         self._client: Any = None
+        self.clock = ServerClock()
+        """The server's, by its last answer."""
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -88,7 +104,7 @@ class S3Store:
             StoreError: As for ``create``.
         """
         with self._said(key):
-            self.client.put_object(Bucket=self.bucket, Key=self._full(key), Body=data)
+            self.client.put_object(Bucket=self.bucket, Key=self._full(key), Body=data, **_kind(key))
 
     def swap(self, key: str, data: bytes, before: bytes | None) -> None:
         """Put if the key still holds ``before``; None: if there is none.
@@ -179,6 +195,27 @@ class S3Store:
                 )
                 raise StoreError(msg)
 
+    def swaps_blindly(self, key: str, data: bytes) -> bool:
+        """Whether the server takes a put on the condition that ``key`` holds something that it never held.
+
+        Args:
+            key: One that is there.
+            data: What it holds; put again, so nothing changes either way.
+
+        Raises:
+            StoreError: As for ``create``.
+        """
+        from botocore.exceptions import ClientError
+
+        with self._said(key):
+            try:
+                self.client.put_object(Bucket=self.bucket, Key=self._full(key), Body=data, IfMatch=_NO_ETAG)
+            except ClientError as error:
+                if _http_status(error) not in _OVERTAKEN:
+                    raise
+                return False
+        return True
+
     def _read_tagged(self, key: str) -> tuple[bytes | None, str]:
         """Content and entity tag; (None, "") where there is none."""
         try:
@@ -195,6 +232,7 @@ class S3Store:
             if self._client is None:
                 with self._said("client"):
                     self._client = _make_client()
+                    self._client.meta.events.register("after-call.s3", self.clock.hear)
             return self._client
 
     def _full(self, key: str) -> str:
@@ -236,6 +274,13 @@ class S3Store:
             return StoreError(
                 f"{self.uri}: there is no bucket {self.bucket!r};"
                 " create it or correct --store / NIGHTGATE_STORE"
+            )
+        if code == "RequestTimeTooSkewed":
+            return StoreError(f"{self.uri}: request refused ({code}): {self.clock.in_words()}")
+        if code in _EXPIRED_CODES:
+            return StoreError(
+                f"{self.uri}: the credentials have expired ({code}); get fresh ones (sign in again, or a new"
+                " AWS_SESSION_TOKEN); a profile or a role renews them by itself"
             )
         if code in _CREDENTIAL_CODES:
             return StoreError(f"{self.uri}: the server refused the credentials ({code}); {_CREDENTIAL_HINT}")
