@@ -30,7 +30,8 @@ async def drained(request: dict[str, Any], planned: dict[str, Any]) -> None:
         request: The parent's ``RunRequest``.
         planned: As ``wiring.plan_fleet`` returned it.
     """
-    roster = await asyncio.to_thread(wiring.roster, RunRequest.of_parameters(request), planned)
+    asked = RunRequest.of_parameters(request)
+    roster = await asyncio.to_thread(wiring.roster, asked, planned)
     runs: dict[str, Any] = {}
     due: list[str] = []
     looks = 0
@@ -51,6 +52,9 @@ async def drained(request: dict[str, Any], planned: dict[str, Any]) -> None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _LOOK_S)
         if stop.is_set():
+            # The store's word reaches those whom Prefect no longer does.
+            with contextlib.suppress(StoreError):
+                await wiring.stop_fleet(asked, planned["run_id"])
             await workers.answered(workers.cancel(runs))
         elif roster.given_up is not None:
             get_run_logger().error(roster.given_up)

@@ -54,10 +54,14 @@ class Crew:
         self.apart = False
         asked = {"store": str(store), "run_id": run_id, "drainers": 3, "spool": str(store / "parent")}
         self.request = RunRequest.make(suite, {**asked, **options}, {})
-        with with_environment(**self.env):
-            self.planned = asyncio.run(plan_fleet(self.request))
         self.workers: dict[str, Child] = {}
         self.count = 0
+        self.take_up()
+
+    def take_up(self) -> None:
+        """Plan the run, or go on with it, as a parent does that is started with its run id."""
+        with with_environment(**self.env):
+            self.planned = asyncio.run(plan_fleet(self.request))
 
     def start(self, script: Path = DRAINER, env: Mapping[str, str] | None = None) -> str:
         """One worker more; its name.

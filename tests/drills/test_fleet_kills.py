@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import signal
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crews import Crew
+from nightgate.wiring.fleets import stop_fleet
 from shell import DRILLS, nightgate
 
 SUITE = DRILLS / "slow"
@@ -122,6 +124,20 @@ def test_a_worker_that_comes_back_from_the_dead_changes_nothing(fleet: Crew, unh
 
     assert said[sleeper]["lost"] >= 1
     check_whole(fleet, unharmed, killed=1, unstaged=SLOTS * TRIALS_A_SECOND)
+
+
+def test_workers_stop_at_their_parents_word(fleet: Crew, unharmed: Path) -> None:
+    """It lies in the store, where they hear it whatever became of Prefect; the same run id goes on."""
+    owners = [fleet.start() for _ in range(2)]
+    fleet.wait_for(4)
+    asyncio.run(stop_fleet(fleet.request, fleet.run_id))
+    said = fleet.wait(*owners)
+    fleet.take_up()
+    fleet.wait(fleet.start())
+
+    assert {one["stopped"] for one in said.values()} == {"cancelled"}
+    assert sum(one["trials"] for one in said.values()) < CASES * TRIALS
+    check_whole(fleet, unharmed, killed=2)
 
 
 def test_kills_at_random_lose_nothing(fleet: Crew, unharmed: Path) -> None:

@@ -147,6 +147,11 @@ def purse_key(run_id: str) -> str:
     return run_key(run_id, "budget.json")
 
 
+def stop_key(run_id: str) -> str:
+    """``runs/<run_id>/stop.json``: whether a fleet's workers are asked to stop."""
+    return run_key(run_id, "stop.json")
+
+
 def night_key(suite: str, day: date) -> str:
     """``nights/<suite>/<YYYY-MM-DD>.json``: the run that has a local date; put once, before it is planned."""
     return f"nights/{checked_id(suite, 'suite')}/{day:%Y-%m-%d}.json"

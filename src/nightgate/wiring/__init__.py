@@ -41,7 +41,7 @@ from nightgate.wiring.afterwards import (
 from nightgate.wiring.afterwards import told as told_afterwards
 from nightgate.wiring.alerts import check_channels
 from nightgate.wiring.drains import drain
-from nightgate.wiring.fleets import finish_fleet, plan_fleet, roster
+from nightgate.wiring.fleets import finish_fleet, plan_fleet, roster, stop_fleet
 from nightgate.wiring.groups import open_group, run_selection, selection_forecast
 from nightgate.wiring.home import at_home
 from nightgate.wiring.metrics import measured
@@ -95,6 +95,7 @@ __all__ = [
     "reruns_beside",
     "room_of",
     "roster",
+    "stop_fleet",
     "run_request",
     "run_selection",
     "run_suite",

@@ -28,6 +28,7 @@ from nightgate.steps import purses
 from nightgate.steps.claims import PATIENCE_S, Claims, Taken
 from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.reading import load_plan, manifest_of
+from nightgate.steps.stops import is_stopped
 from nightgate.wiring.rooms import Room, on_signals, room_of
 from nightgate.wiring.shares import Shares, shares_of
 from nightgate.wiring.telling import tell_claim, tell_let_go, tell_lost, tell_shard
@@ -296,6 +297,14 @@ class _Drain:
         while True:
             await asyncio.sleep(self.claims.renew_s)
             await self._renew_once()
+            await self._listen()
+
+    async def _listen(self) -> None:
+        """Stop where the run's parent says so: after an outage Prefect's own word is not heard any more."""
+        store, run_id = self.room.furniture.store, self.room.plan.run_id
+        with contextlib.suppress(StoreError):
+            if await asyncio.to_thread(is_stopped, store, run_id):
+                self.room.stop("cancelled")
 
     async def _renew_once(self) -> None:
         async with self._turn:

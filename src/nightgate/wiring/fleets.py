@@ -26,6 +26,7 @@ from nightgate.steps.purses import open_purse
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.steps.rosters import Roster
 from nightgate.steps.standings import Watch
+from nightgate.steps.stops import let_workers_go_on, stop_workers
 from nightgate.wiring.readiness import nothing_spent
 from nightgate.wiring.rooms import Progress, Room, open_room
 
@@ -63,6 +64,7 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
     try:
         run_id = room.plan.run_id
         await asyncio.to_thread(reopen, store, run_id, _missing(room))
+        await asyncio.to_thread(let_workers_go_on, store, run_id)
         if cap := room.furniture.budget.cap_nanousd:
             held = (await asyncio.to_thread(Watch(store, run_id).look)).held
             spent = room.furniture.budget.spent_nanousd
@@ -77,6 +79,16 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
         "trials": room.plan.trial_count,
         "request": replace(room.furniture.request, run_id=None, resume=run_id).parameters(),
     }
+
+
+async def stop_fleet(request: RunRequest, run_id: str) -> None:
+    """Ask the workers of a run to let their shards go; they hear it within a quarter of the patience.
+
+    Raises:
+        StoreError: If the store refused.
+    """
+    store = await asyncio.to_thread(open_store, request.store)
+    await asyncio.to_thread(stop_workers, store, run_id)
 
 
 async def finish_fleet(request: RunRequest, run_id: str) -> Finished:
