@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from checks import check_rows
-from measure import Elsewhere, Memory, Stopwatch, children_cpu_s
+from measure import Elsewhere, Memory, Stopwatch, children_cpu_s, hide_pandas
 from workload import CALLS, Task, case_id
 
 
@@ -206,7 +206,7 @@ def request_of(job: Job, spool: str | None = None) -> Any:
 
 def _import_for_the_first_call(job: Job) -> None:
     if not job.pandas:
-        sys.meta_path.insert(0, _NoPandas())
+        hide_pandas()
     import pyarrow.parquet  # noqa: F401
     import strands  # noqa: F401
 
@@ -216,14 +216,6 @@ def _import_for_the_first_call(job: Job) -> None:
 
     if job.store.startswith("s3://"):
         import boto3  # noqa: F401
-
-
-class _NoPandas:
-    """Hides pandas: pyarrow imports it where it is installed (0.5 s), and nightgate needs none."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name=name)
 
 
 def _progress(watch: Stopwatch, memory: Memory) -> Any:

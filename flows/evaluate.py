@@ -8,12 +8,12 @@ from typing import Any
 from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
 
-from flows import fleet, tasks
+from flows import artifacts, fleet, names, tasks
 from nightgate import wiring
 from nightgate.steps import reporting
 
 
-@flow(name="evaluate", flow_run_name="{name}", persist_result=False, validate_parameters=False)
+@flow(name="evaluate", flow_run_name=names.evaluation, persist_result=False, validate_parameters=False)
 async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
     """Run one suite and decide on it.
 
@@ -27,11 +27,11 @@ async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
     log = get_run_logger()
     request = wiring.whole(request)
     planned = await tasks.plan_run(name, request)
-    run_id, store = planned["run_id"], request["store"]
+    run_id, store, board = planned["run_id"], request["store"], artifacts.Board(planned)
     if request.get("drainers"):
-        await fleet.drained(request, planned)
+        await fleet.drained(request, planned, board)
     else:
-        await _here(run_id, planned["shards"], request)
+        await _here(planned, request, board)
     headline = await tasks.finish_run(run_id, request)
     decision = await tasks.gate(run_id, store)
     flaky = await tasks.find_flaky(run_id, request)
@@ -40,16 +40,20 @@ async def evaluate(name: str, request: dict[str, Any]) -> State[Any]:
     pages = await tasks.write_report(run_id, request)
     for told in ([] if pages is None else [pages]) + await tasks.alert(run_id, request):
         log.warning(told)
+    await board.verdict(request)
     log.info(line)
     if headline["exit_code"] == 0:
         return Completed(message=line, data=headline)
     return Failed(message=line, data=headline, name=reporting.state_name(headline))
 
 
-async def _here(run_id: str, shards: int, request: dict[str, Any]) -> None:
+async def _here(planned: dict[str, Any], request: dict[str, Any], board: artifacts.Board) -> None:
     """All shards in this process; one that breaks leaves the others in place."""
+    run_id = planned["run_id"]
     with wiring.stopping_on_signals(run_id):
-        played = (tasks.run_shard(run_id, index, request) for index in range(shards))
-        for receipt in await asyncio.gather(*played, return_exceptions=True):
+        played = (tasks.run_shard(planned, index, request) for index in range(planned["shards"]))
+        async with board.progress(lambda: wiring.cells_done(run_id), "cells"):
+            receipts = await asyncio.gather(*played, return_exceptions=True)
+        for receipt in receipts:
             if isinstance(receipt, BaseException):
                 get_run_logger().error("a shard broke: %s: %s", type(receipt).__name__, receipt)

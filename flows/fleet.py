@@ -12,7 +12,7 @@ from typing import Any
 
 from prefect import get_run_logger
 
-from flows import workers
+from flows import artifacts, workers
 from nightgate import wiring
 from nightgate.errors import DamagedError, StoreError
 from nightgate.requests import RunRequest
@@ -23,15 +23,22 @@ _ASK_EVERY = 8
 """Looks at the claims between two questions to Prefect: its server has other things to do."""
 
 
-async def drained(request: dict[str, Any], planned: dict[str, Any]) -> None:
+async def drained(request: dict[str, Any], planned: dict[str, Any], board: artifacts.Board) -> None:
     """Keep so many workers at a planned run as it asks for, until all of it is played or nobody is left.
 
     Args:
         request: The parent's ``RunRequest``.
         planned: As ``wiring.plan_fleet`` returned it.
+        board: Shows how far they are.
     """
     asked = RunRequest.of_parameters(request)
     roster = await asyncio.to_thread(wiring.roster, asked, planned)
+    async with board.progress(lambda: (roster.standing.done, planned["shards"]), "shards"):
+        await _kept(asked, roster, planned)
+
+
+async def _kept(asked: RunRequest, roster: Roster, planned: dict[str, Any]) -> None:
+    """Start workers, and others for those that die, until the run is over or somebody stops it."""
     runs: dict[str, Any] = {}
     due: list[str] = []
     looks = 0

@@ -10,13 +10,13 @@ from typing import Any
 from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
 
-from flows import fleet, tasks
+from flows import artifacts, fleet, names, tasks
 from nightgate import wiring
 from nightgate.requests import RunRequest
 from nightgate.steps import reporting
 
 
-@flow(name="judge-sweep", flow_run_name="sweep-{name}", persist_result=False, validate_parameters=False)
+@flow(name="judge-sweep", flow_run_name=names.sweep, persist_result=False, validate_parameters=False)
 async def judge_sweep(name: str, request: dict[str, Any]) -> State[Any]:
     """Carry out one sweep; it is Completed when every cell has its status.
 
@@ -26,9 +26,8 @@ async def judge_sweep(name: str, request: dict[str, Any]) -> State[Any]:
     """
     request = wiring.whole(request)
     headline = await (_several(request) if request.get("selection") else _one(name, request))
-    line = (
-        f"{headline['run_id']}: {headline['cells']['planned']} cells over {headline['trials']} stored trials"
-    )
+    cells, trials = headline["cells"]["planned"], headline["trials"]
+    line = f"{headline['run_id']}: {cells} cells over {trials} stored trials"
     get_run_logger().info(line)
     if headline["exit_code"] == 0:
         return Completed(message=line, data=headline)
@@ -39,10 +38,12 @@ async def _one(name: str, request: dict[str, Any]) -> dict[str, Any]:
     """The sweep of one run."""
     planned = await tasks.plan_run(name, request)
     if request.get("drainers"):
-        await fleet.drained(request, planned)
+        await fleet.drained(request, planned, artifacts.Board(planned))
     else:
         with wiring.stopping_on_signals(planned["run_id"]):
-            await _work([planned], [request])
+            board, run_id = artifacts.Board(planned), planned["run_id"]
+            async with board.progress(lambda: wiring.cells_done(run_id), "cells"):
+                await _work([planned], [request])
     headline = await tasks.finish_run(planned["run_id"], request)
     await _alert(planned["run_id"], request)
     return headline
@@ -70,7 +71,7 @@ async def _alert(run_id: str, request: dict[str, Any]) -> None:
 async def _work(planned: Sequence[dict[str, Any]], requests: Sequence[dict[str, Any]]) -> None:
     """All shards; one that breaks leaves the others in place."""
     shards = (
-        tasks.run_shard(run["run_id"], index, request)
+        tasks.run_shard(run, index, request)
         for run, request in zip(planned, requests, strict=True)
         for index in range(run["shards"])
     )

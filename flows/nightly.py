@@ -8,6 +8,7 @@ from prefect import State, flow, get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
+from flows import names
 from flows.evaluate import evaluate
 from nightgate import wiring
 from nightgate.errors import ExitCode
@@ -15,7 +16,7 @@ from nightgate.steps import reporting
 from nightgate.summaries import Summary
 
 
-@flow(name="nightly", flow_run_name="nightly-{name}", persist_result=False, validate_parameters=False)
+@flow(name="nightly", flow_run_name=names.night, persist_result=False, validate_parameters=False)
 async def nightly(
     name: str,  # noqa: ARG001 - in the run's name
     requests: list[dict[str, Any]],

@@ -12,15 +12,14 @@ from typing import Any
 from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
 
+from flows import names
 from flows.starts import hand_over
 from nightgate.cases import suites_under
 from nightgate.steps import reporting
 from nightgate.wiring import watching
 
 
-@flow(
-    name="on-change", flow_run_name="on-change-{suite}{kind}", persist_result=False, validate_parameters=False
-)
+@flow(name="on-change", flow_run_name=names.change, persist_result=False, validate_parameters=False)
 async def on_change(
     folder: str = "cases",
     suite: str = "",

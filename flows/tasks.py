@@ -13,6 +13,7 @@ from typing import Any
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from flows import names
 from nightgate import wiring
 from nightgate.requests import RunRequest
 from nightgate.steps import gating, reporting
@@ -23,14 +24,14 @@ async def plan_run(name: str, request: dict[str, Any]) -> dict[str, Any]:  # noq
     """Freeze the grid; from here on the run has an id."""
     if request.get("drainers"):
         return await wiring.plan_fleet(RunRequest.of_parameters(request))
-    room = await wiring.open_room(RunRequest.of_parameters(request))
-    return {"run_id": room.plan.run_id, "shards": len(room.shards), "trials": room.plan.trial_count}
+    room = await wiring.open_room(RunRequest.of_parameters(request), wiring.counting())
+    return wiring.as_planned(room)
 
 
-@task(task_run_name="{run_id}-shard-{index}", persist_result=False, cache_policy=NO_CACHE)
-async def run_shard(run_id: str, index: int, request: dict[str, Any]) -> dict[str, Any]:
+@task(task_run_name=names.shard, persist_result=False, cache_policy=NO_CACHE)
+async def run_shard(planned: dict[str, Any], index: int, request: dict[str, Any]) -> dict[str, Any]:
     """Play and judge one shard."""
-    room = await wiring.room_of(RunRequest.of_parameters(request), run_id)
+    room = await wiring.room_of(RunRequest.of_parameters(request), planned["run_id"])
     receipt = await wiring.work(room, index)
     return reporting.receipt(receipt)
 

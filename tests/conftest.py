@@ -24,14 +24,9 @@ if _HERE not in sys.path:
     # Test folders are no packages; shared helpers (``servers``) are plain modules beside this file.
     sys.path.insert(0, _HERE)
 
-from nightgate import heap  # noqa: E402 - light
 from servers import S3Server, s3_server  # noqa: E402 - needs the path above
 
-# A run begins and ends with a walk over all that its process holds. Here that is pytest, hypothesis and
-# every library of every test before it, for a run of milliseconds. Processes that tests start do it all.
-heap.settled_heap = contextlib.nullcontext
-
-_GROUPS = ("live", "fleet")
+_GROUPS = ("live", "fleet", "long")
 """Tests that take minutes, or packages that compile for minutes: they run when they are asked for."""
 
 
@@ -56,6 +51,17 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: the collector need not look at it again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_setup() -> None:
+    """Leave the heap as it is around a run in this process.
+
+    A run begins and ends with a walk over all that its process holds, here pytest and every library of every
+    test before it: a quarter of a second for a run of milliseconds. Runs in processes of their own do it.
+    """
+    rooms = sys.modules.get("nightgate.wiring.rooms")
+    if rooms is not None:
+        rooms.settled_heap = contextlib.nullcontext  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

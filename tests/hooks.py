@@ -71,7 +71,7 @@ def hook(answers: Callable[[int], int | None] = lambda _: 200, *, answer_text: s
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     found = Hook(f"http://127.0.0.1:{server.server_address[1]}{SECRET_PATH}", answers, answer_text)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield found
     finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import shutil
@@ -20,11 +21,22 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A process that forks may have no threads."""
+_USED = (
+    *("boto3", "openai.types.chat", "pyarrow.compute", "pyarrow.parquet", "regex", "s3fs", "scipy.special"),
+    *("strands.agent._agent_delegation", "strands.models.openai", "strands_evals"),
+    *("pandas", "pyarrow.pandas_compat"),  # pyarrow looks for them at the first row
+    *("nightgate.adapters.agents", "nightgate.adapters.refusing", "nightgate.adapters.scripted"),
+    *("nightgate.cli.progress", "nightgate.cli.run", "nightgate.reports.comparison"),
+    *("nightgate.reports.junit", "nightgate.reports.markdown", "nightgate.reports.terminal"),
+    *("nightgate.rows.histories", "nightgate.wiring", "nightgate_samples.support"),
+)
+"""What nearly every command imports."""
 
 
 class Child:
@@ -37,6 +49,7 @@ class Child:
 
     def __init__(self, line: socket.socket, folder: Path) -> None:
         self._line, self._folder = line, folder
+        self._forgotten = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._heard = b""
         self._waiting = threading.Lock()
         self.returncode: int | None = None
@@ -87,7 +100,7 @@ class Child:
         """Kill it if it still lives, and remove what it said."""
         self.kill()
         self.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._forgotten()
 
     def _number(self, timeout: float | None) -> int:
         """The next that the server says of it: its process id, then how it ended."""
@@ -185,25 +198,16 @@ def _serve() -> None:
 
 
 def _warm_up() -> None:
-    """Import and read once what nearly every command imports and reads."""
-    import boto3
-    import openai.types.chat
-    import pandas  # pyarrow looks for it as soon as there is a row
-    import pyarrow.compute
-    import pyarrow.parquet
-    import regex
-    import s3fs
-    import scipy.special
-    import strands.models.openai
-    import strands_evals
-
-    import nightgate.adapters.scripted
-    import nightgate.cli.run
-    import nightgate.wiring
+    """Import and read once what each command would import and read again."""
+    for name in _USED:
+        importlib.import_module(name)
     from nightgate.prices import PriceTable
+    from nightgate.reports.pages import shell
 
-    del boto3, nightgate, openai, pandas, pyarrow, regex, s3fs, scipy, strands, strands_evals
     PriceTable.load()
+    pages = shell.environment()
+    for name in pages.list_templates(extensions=["j2"]):
+        pages.get_template(name)
     # What is here now outlives each child: none of them walks it, and its pages stay shared.
     gc.collect()
     gc.freeze()
@@ -219,7 +223,7 @@ class _Readable:
 
     def calls(self) -> bool:
         """Wait for a call; False once the parent is gone."""
-        ready, _, _ = self._select([self._door, self._life], [], [])
+        ready, _, _ = self._select([self._door.fileno(), self._life], [], [])
         return self._life not in ready
 
 

@@ -23,3 +23,19 @@ def plain(text: str, limit: int | None = None) -> str:
     )
     line = " ".join(line.split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def harmless(text: str) -> str:
+    r"""A piece of text, lines and tabs kept, without control characters and direction overrides.
+
+    For text that comes piece by piece, where an escape sequence may be cut: without the character that opens
+    it the rest is text.
+
+    >>> harmless("a\x1b[2J\r\n\tb")
+    'a[2J\n\tb'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char for char in text if char in "\t\n" or (unicodedata.category(char) != "Cc" and char not in _BIDI)
+    )

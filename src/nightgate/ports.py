@@ -181,6 +181,15 @@ class Store(Protocol):
     def find(self, prefix: str) -> list[str]:
         """All keys that start with ``prefix``, sorted; never from a cache."""
 
+    def children(self, prefix: str) -> list[str]:
+        """What starts with ``prefix``, cut after the first ``/`` behind it, each once and sorted.
+
+        Keys that lie there stand as they are, all that lies deeper as one name with its closing ``/``. Costs
+        as much as the names that come back, however much lies below them: whoever needs run ids asks for the
+        children of ``runs/``, because each run may hold thousands of pages. Some S3 servers keep such a name
+        for a while after its last key is gone.
+        """
+
     def delete(self, keys: Iterable[str]) -> None:
         """Remove keys; those that are gone already are no error. Never used on committed parts."""
 

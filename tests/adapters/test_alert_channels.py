@@ -347,7 +347,7 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
             """Quiet."""
 
     server = ThreadingHTTPServer((HOST, 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     for name, value in {
         "AWS_ENDPOINT_URL_SNS": f"http://{HOST}:{server.server_address[1]}",
         "AWS_ACCESS_KEY_ID": "test",

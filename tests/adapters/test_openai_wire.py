@@ -21,6 +21,7 @@ from live.openai_standin import Cut, Garbage, Late, Page, Refuse, Say, Standin, 
 from live.readers import outcomes, rows
 from nightgate import run_suite
 from nightgate.adapters.models import build_model, parse_spec
+from nightgate.adapters.pace import Pace
 from nightgate.adapters.replies import Reply
 from nightgate.calls import Role
 from nightgate.trials import Usage
@@ -43,7 +44,11 @@ def server() -> Iterator[Standin]:
 
 @pytest.fixture
 def standin(server: Standin, monkeypatch: pytest.MonkeyPatch) -> Standin:
-    """The stand-in, with nothing in the environment that would change a run."""
+    """The stand-in, with nothing in the environment that would change a run.
+
+    Nobody waits after a throttle but for what it asked: how it slows later calls down is not the wire's.
+    """
+    monkeypatch.setattr(Pace, "throttled", lambda *_: None)
     for name in [name for name in os.environ if name.startswith(("NIGHTGATE_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     server.requests.clear()

@@ -22,7 +22,7 @@ from nightgate.rows.schemas import SCORES, SUMMARIES, TRIALS, TableSchema
 from nightgate.rows.tables import build_table
 from nightgate.scores import Blame, Cell, Score, Status
 from nightgate.trials import Ending, Trial, TrialKey
-from servers import S3Server
+from servers import S3Server, environment
 
 DAYS = (date(2026, 11, 28), date(2026, 11, 29))
 HARD_ID = "../réfund 🧾"
@@ -94,13 +94,30 @@ def put(uri: str, schema: TableSchema, run: RunFacts, rows: list[dict[str, Any]]
     return PartRef(table=schema.name, key=key, rows=part.rows, bytes=part.bytes, sha256=part.sha256)
 
 
-@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.server)])
-def stored(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, S3Server | None]:
-    """Where two nights lie, and the server behind it."""
-    server = request.getfixturevalue("s3") if request.param == "s3" else None
-    uri = request.getfixturevalue("s3_uri") if server else str(tmp_path / "store")
-    write(uri)
+@pytest.fixture(scope="module", params=["folder", pytest.param("s3", marks=pytest.mark.server)])
+def nights(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, S3Server | None]:
+    """Where two nights lie, and the server behind it; readers change nothing."""
+    if request.param == "folder":
+        uri = str(tmp_path_factory.mktemp("readers") / "store")
+        write(uri)
+        return uri, None
+    server: S3Server = request.getfixturevalue("s3_process")
+    uri = f"s3://{server.bucket()}/evals/nightly"
+    with environment(**server.env):
+        write(uri)
     return uri, server
+
+
+@pytest.fixture
+def stored(
+    nights: tuple[str, S3Server | None], request: pytest.FixtureRequest
+) -> tuple[str, S3Server | None]:
+    """The same, with the server found through the usual variables."""
+    if nights[1] is not None:
+        request.getfixturevalue("s3")
+    return nights
 
 
 def check(rows: list[dict[str, Any]]) -> None:

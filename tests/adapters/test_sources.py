@@ -53,7 +53,7 @@ def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     for name, value in {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_address[1]}",
         "AWS_ACCESS_KEY_ID": "test",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import pickle
@@ -197,6 +198,39 @@ def test_find_gives_all_keys_that_start_so_sorted(store: Store) -> None:
     assert store.find("nothing/here") == []
 
 
+def test_children_are_cut_after_the_next_slash(store: Store) -> None:
+    """Keys as they are, all that lies deeper as one name; what starts alike is not mixed up."""
+    for key in (
+        "runs/a/plan.json",
+        "runs/a/report/1.html",
+        "runs/a/report/2.html",
+        "runs/a-b/x",
+        "runs/a.json",
+    ):
+        store.create(key, b"")
+
+    assert store.children("") == ["runs/"]
+    assert store.children("runs/") == ["runs/a-b/", "runs/a.json", "runs/a/"]
+    assert store.children("runs/a") == ["runs/a-b/", "runs/a.json", "runs/a/"]
+    assert store.children("runs/a/") == ["runs/a/plan.json", "runs/a/report/"]
+    assert store.children("runs/a/plan.json") == ["runs/a/plan.json"]
+    assert store.children("runs/a/report") == ["runs/a/report/"]
+    assert store.children("run") == ["runs/"]
+    assert store.children("nothing/here/") == []
+
+
+@pytest.mark.parametrize("store", ["memory", "folder"], indirect=True)
+def test_what_lost_its_last_key_is_no_child_any_more(store: Store) -> None:
+    """A listing shows what is there, as ``find`` does. S3 servers on file systems forget a while later."""
+    store.create("runs/a/report/1.html", b"")
+    store.create("runs/b/plan.json", b"")
+    assert store.children("runs/") == ["runs/a/", "runs/b/"]
+
+    store.delete(["runs/a/report/1.html"])
+
+    assert store.children("runs/") == ["runs/b/"]
+
+
 def test_find_sees_what_was_written_and_removed_since_it_looked(store: Store) -> None:
     """A cached listing hides the groups of another worker."""
     store.create("staging/r-1/1", b"")
@@ -247,8 +281,9 @@ def test_no_key_leaves_its_store(store: Store, key: str) -> None:
 @pytest.mark.parametrize("prefix", ["/", "../", "a/../", "a//b", ".x", "a/.", "*"])
 def test_no_prefix_looks_outside(store: Store, prefix: str) -> None:
     """A listing of the parent folder would show other people's runs."""
-    with pytest.raises(StoreError):
-        store.find(prefix)
+    for look in (store.find, store.children):
+        with pytest.raises(StoreError):
+            look(prefix)
 
 
 # -- addresses --------------------------------------------------------------------------------------
@@ -295,6 +330,36 @@ def test_a_writer_that_was_killed_leaves_nothing_that_is_seen(folder: FolderStor
     (folder.root / KEY).with_name(".part-01.parquet.c0ffee").write_bytes(b"ro")
 
     assert folder.find("") == [KEY]
+
+
+def test_a_folder_with_nothing_that_is_seen_is_no_child(folder: FolderStore) -> None:
+    """A killed writer leaves a folder, perhaps with a temporary name in it; S3 has no such thing."""
+    folder.create("runs/a/plan.json", b"")
+    (folder.root / "runs/b/report").mkdir(parents=True)
+    (folder.root / "runs/b/report/.index.html.c0ffee").write_bytes(b"")
+
+    assert folder.children("runs/") == ["runs/a/"]
+
+
+def test_neither_children_nor_a_key_cost_what_lies_below(
+    folder: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A year of nights has a hundred thousand pages, and a run is looked up by its plan."""
+    for number in range(30):
+        folder.create(f"runs/a/report/{number}.html", b"")
+    folder.create("runs/a/plan.json", b"")
+    real, seen = os.scandir, []
+
+    @contextlib.contextmanager
+    def watched(path: Any) -> Iterator[Iterator[os.DirEntry[str]]]:
+        with real(path) as entries:
+            yield (seen.append(entry.name) or entry for entry in entries)  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(os, "scandir", watched)
+
+    assert folder.children("runs/") == ["runs/a/"]
+    assert folder.find("runs/a/plan.json") == ["runs/a/plan.json"]
+    assert len(seen) <= 6
 
 
 def test_no_temporary_file_stays_behind(folder: FolderStore) -> None:
@@ -424,6 +489,21 @@ def test_more_keys_than_a_page_are_found_and_deleted(s3_uri: str) -> None:
 
 
 @pytest.mark.server
+def test_children_are_asked_for_a_page_of_names_at_a_time(s3_uri: str) -> None:
+    """However much lies below them: the server cuts, and sends no key of it."""
+    store = S3Store(s3_uri)
+    keys = [f"runs/{run:04}/{name}" for run in range(1003) for name in ("plan.json", "report/index.html")]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda key: store.create(key, b""), keys))
+    asked = answer(store.client, "ListObjectsV2", 500, "none", times=0)
+
+    found = store.children("runs/")
+
+    assert found == [f"runs/{run:04}/" for run in range(1003)]
+    assert len(asked) == 2
+
+
+@pytest.mark.server
 def test_a_missing_bucket_is_named(s3: S3Server) -> None:
     """It is a configuration fault, not a missing run."""
     store = open_store("s3://no-such-bucket/evals")
@@ -432,6 +512,7 @@ def test_a_missing_bucket_is_named(s3: S3Server) -> None:
         lambda: store.replace(KEY, b""),
         lambda: store.read(KEY),
         lambda: store.find(""),
+        lambda: store.children(""),
         lambda: store.delete([KEY]),
     ]
     for call in calls:

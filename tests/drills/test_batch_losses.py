@@ -1,6 +1,7 @@
-"""19,999 records through a queue that breaks some lines, loses others and lets a job expire.
+"""Thousands of records through a queue that breaks some lines, loses others and lets a job expire.
 
-Every cell ends with one status, and what the queue answered is what the live wire answers.
+Every cell ends with one status, and what the queue answered is what the live wire answers. 3,003 records in
+jobs of at most 500, or 19,999 in jobs of at most 2,500 where ``-m long`` asks for them.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ from sweepdrill import MAY_DIFFER, PRICES
 
 pytestmark = pytest.mark.server
 
-TRIALS, CRITERIA = 2857, 7
-RECORDS = TRIALS * CRITERIA
+CRITERIA = 7
 MINIMUM, EXPIRED = 100, 2
 MALFORMED, MISSING = 0.03, 0.02
 NAMES = [f"Criterion:k{n}" for n in range(CRITERIA)]
@@ -32,7 +32,6 @@ QUICK = {
     "NIGHTGATE_BATCH_POLL_S": "0.1",
     "NIGHTGATE_BATCH_QUIET_S": "2",
     "NIGHTGATE_BATCH_MIN": str(MINIMUM),
-    "NIGHTGATE_BATCH_MAX": "2500",
 }
 
 
@@ -41,9 +40,15 @@ class Night:
     """The sweeps over one stored run."""
 
     folder: Path
+    trials: int
     provider: OpenAI
     batch: Ran
     went_live: int
+
+    @property
+    def records(self) -> int:
+        """Of the whole sweep."""
+        return self.trials * CRITERIA
 
     def rows(self, table: str, run_id: str) -> list[dict[str, Any]]:
         """Stored rows of a sweep."""
@@ -51,13 +56,13 @@ class Night:
         return [row for path in paths for row in pq.ParquetFile(path).read().to_pylist()]
 
 
-def write_run(folder: Path) -> None:
+def write_run(folder: Path, trials: int) -> None:
     """A committed run whose trials nobody has judged yet."""
     suite = folder / "many"
     (suite / "scripts").mkdir(parents=True)
     criteria = [{"id": f"k{n}", "criterion": f"Is it good in the way {n}?"} for n in range(CRITERIA)]
     expect = {"answer": {"contains": ["Hello"]}, "judge": criteria}
-    cases = [{"id": f"c{n}", "input": f"question {n}.", "expect": expect} for n in range(TRIALS)]
+    cases = [{"id": f"c{n}", "input": f"question {n}.", "expect": expect} for n in range(trials)]
     settings = {
         "suite": "many",
         "agent": "drill_agent:build",
@@ -86,16 +91,24 @@ def swept(folder: Path, spec: str, run_id: str, *more: str) -> Ran:
     return done
 
 
-@pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((429, 500), id="3003"),
+        pytest.param((2857, 2500), id="19999", marks=pytest.mark.long),
+    ],
+)
+def night(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
     """All of it through the queue once; then some of it live."""
     folder = tmp_path_factory.mktemp("losses")
-    write_run(folder)
+    trials, most = request.param
+    write_run(folder, trials)
     faults = Faults(malformed=MALFORMED, missing=MISSING, ends={EXPIRED: "expired"})
-    with openai_batches(faults) as provider, environment(**QUICK, OPENAI_API_KEY=None):
+    settings = {**QUICK, "NIGHTGATE_BATCH_MAX": str(most), "OPENAI_API_KEY": None}
+    with openai_batches(faults) as provider, environment(**settings):
         batch = swept(folder, provider.spec("gpt-judge-batch"), "batch", "--batch")
-        found = Night(folder, provider, batch, provider.live)
-        swept(folder, provider.spec("gpt-judge-live"), "live", "--case", "c1?", "--case", "c27*")
+        found = Night(folder, trials, provider, batch, provider.live)
+        swept(folder, provider.spec("gpt-judge-live"), "live", "--case", "c2?", "--case", "c2??")
         yield found
 
 
@@ -104,7 +117,7 @@ def test_every_cell_has_one_status(night: Night) -> None:
     rows = night.rows("scores", "batch")
 
     cells = Counter((row["case_id"], row["trial"], row["evaluator"]) for row in rows)
-    assert len(cells) == len(rows) == RECORDS
+    assert len(cells) == len(rows) == night.records
     assert night.batch.json["complete"]
     statuses = Counter(row["status"] for row in rows)
     assert set(statuses) == {"pass", "fail"}
@@ -112,12 +125,12 @@ def test_every_cell_has_one_status(night: Night) -> None:
 
 
 def test_no_job_is_under_the_minimum_and_no_record_is_submitted_twice(night: Night) -> None:
-    """19,999 by the most of a job leaves no rest that the service would refuse."""
+    """3,003 by the most of a job would leave three, which the service would refuse."""
     provider = night.provider
     sizes = [len(provider.files[job["input_file_id"]].splitlines()) for job in provider.jobs]
 
     assert min(sizes) >= MINIMUM
-    assert sum(sizes) == len(provider.records) == RECORDS
+    assert sum(sizes) == len(provider.records) == night.records
     assert set(provider.records.values()) == {1}
     assert [job["status"] for job in provider.jobs].count("expired") == 1
 
@@ -127,13 +140,13 @@ def test_the_bill_holds_each_record_and_each_live_call(night: Night) -> None:
     ledger = night.rows("calls", "batch")
     outcomes = Counter((row["call_id"].startswith("batch-"), row["outcome"]) for row in ledger)
 
-    assert len(ledger) == RECORDS + night.went_live
+    assert len(ledger) == night.records + night.went_live
     assert outcomes[False, "ok"] == night.went_live
-    assert outcomes[True, "ok"] == RECORDS - night.went_live
+    assert outcomes[True, "ok"] == night.records - night.went_live
     fates = Counter(night.provider.fate("", body) for body in night.provider.bodies)
     assert fates["malformed"] > 0 < fates["missing"]
-    assert abs(fates["malformed"] / RECORDS - MALFORMED) < 0.01
-    assert abs(fates["missing"] / RECORDS - MISSING) < 0.01
+    assert abs(fates["malformed"] / night.records - MALFORMED) < 0.01
+    assert abs(fates["missing"] / night.records - MISSING) < 0.01
     # A broken or missing line may have been paid for; one that expired was not.
     lost = {row["outcome"]: row["cost_nanousd"] for row in ledger if row["outcome"] != "ok"}
     assert lost == {"unknown": None, "error": 0}

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from spending_models import TILL, Till
 
 from nightgate.adapters.meter import RetryPolicy
+from nightgate.adapters.pace import Pace
 from nightgate.requests import RunRequest
 from nightgate.wiring import rooms, run_request
 
@@ -42,9 +43,10 @@ CAPS = st.integers(1, 60_000).map(lambda tokens: Decimal(tokens) / 1_000_000)
 
 @pytest.fixture(scope="module", autouse=True)
 def at_once() -> Any:
-    """Retries that do not wait, and shards of two trials."""
+    """Retries and throttles after which nobody waits, and shards of two trials."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RetryPolicy, "delay_s", lambda *_: 0.0)
+        patch.setattr(Pace, "throttled", lambda *_: None)
         patch.setattr(rooms, "SHARD_TRIALS", 2)
         yield
 

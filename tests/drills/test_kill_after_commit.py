@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,7 +20,7 @@ from hooks import Hook, hook
 from nightgate.requests import NIGHTLY, RunRequest
 from nightgate.wiring import run_request, run_suite
 from nightgate.wiring.reruns import find_flaky
-from shell import environment, nightgate
+from shell import nightgate, start
 
 pytestmark = pytest.mark.server
 
@@ -126,8 +124,15 @@ def channels(chat: Hook) -> dict[str, str]:
     return {"NIGHTGATE_ALERT_CHANNELS": "default=webhook:CHAT_URL", "CHAT_URL": chat.url}
 
 
-def killed(script: Path, *args: str | Path, when: Callable[[], bool], env: dict[str, str]) -> None:
-    """Run a script in a process of its own and kill it as soon as something is there."""
+def program(folder: Path, code: str) -> Path:
+    """A script of that code."""
+    script = folder / "program.py"
+    script.write_text(code)
+    return script
+
+
+def killed(script: Path | None, *args: str | Path, when: Callable[[], bool], env: dict[str, str]) -> None:
+    """Run a script, or a command, in a process of its own and kill it as soon as something is there."""
     process = start(*args, env=env, script=script)
     try:
         deadline = time.monotonic() + 120
@@ -179,7 +184,7 @@ def test_a_run_that_was_killed_behind_its_gate_is_finished(suite: Path, tmp_path
     store, held, env = tmp_path / "store", tmp_path / "held", channels(chat)
     env["NIGHTGATE_TRIGGER"] = "ci"  # by hand another model than the suite's tells nobody
     flags = ("run", suite, "--store", store, "--model", "scripted:worse", "--run-id", "r1")
-    killed(HELD, held, *flags, when=held.exists, env=env)
+    killed(program(tmp_path, HELD), held, *flags, when=held.exists, env=env)
     before = committed_objects(store, "r1")
     again = ("run", suite, "--store", store, "--resume", "r1", "--json", "-")
     assert nightgate("gate", "r1", "--store", store).code == 1
@@ -198,16 +203,16 @@ def test_a_run_that_was_killed_behind_its_gate_is_finished(suite: Path, tmp_path
 
 
 def test_a_night_that_is_killed_in_its_reruns_and_in_its_canaries_is_finished(
-    suite: Path, past: Path, chat: Hook
+    suite: Path, past: Path, tmp_path: Path, chat: Hook
 ) -> None:
     """By hand, without the flag that made it a night; what was played is not played again."""
     env = channels(chat)
-    killed(NIGHT, suite, past, when=lambda: journalled(past, "n4-rerun", "trial"), env=env)
+    night = program(tmp_path, NIGHT)
+    killed(night, suite, past, when=lambda: journalled(past, "n4-rerun", "trial"), env=env)
     before = committed_objects(past, "n4")
     assert before
     resume = ("run", suite, "--store", past, "--resume", "n4")
-    code = "import sys; from nightgate.cli import main; main(sys.argv[1:])"
-    killed(code, *resume, when=lambda: journalled(past, "n4-canary", "cell"), env=env)
+    killed(None, *resume, when=lambda: journalled(past, "n4-canary", "cell"), env=env)
     reruns = committed_objects(past, "n4-rerun")
     assert chat.requests == []
 
@@ -233,7 +238,9 @@ def test_a_night_that_is_killed_in_its_reruns_and_in_its_canaries_is_finished(
     assert told_once(chat)
 
 
-def test_two_processes_are_never_at_the_steps_of_one_run(suite: Path, past: Path, chat: Hook) -> None:
+def test_two_processes_are_never_at_the_steps_of_one_run(
+    suite: Path, past: Path, tmp_path: Path, chat: Hook
+) -> None:
     """The second would decide the night without what the first one is playing."""
     env = channels(chat)
     seen: list[Any] = []
@@ -243,7 +250,7 @@ def test_two_processes_are_never_at_the_steps_of_one_run(suite: Path, past: Path
             seen.append(nightgate("run", suite, "--store", past, "--resume", "n4", env=env))
         return bool(seen)
 
-    killed(NIGHT, suite, past, when=at_work, env=env)
+    killed(program(tmp_path, NIGHT), suite, past, when=at_work, env=env)
 
     assert (seen[0].code, seen[0].out) == (2, "")
     assert "run n4-rerun is still being worked on by another process here" in seen[0].err

@@ -7,10 +7,6 @@ faults; they begin with a staged group, not at a time.
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +18,8 @@ import pytest
 from disks import Disk, disk
 from s3_relay import Faults, s3_relay
 from servers import S3Server
-from shell import DRILLS, Ran, environment, nightgate
+from shell import DRILLS, Ran, nightgate, start
+from warm import Child
 
 SUITE = DRILLS / "slow"
 TRIALS = 20

@@ -28,7 +28,7 @@ from nightgate.adapters.metering import RetryPolicy
 from nightgate.errors import StoreError
 from nightgate.steps.finishing import finish_run
 from nightgate.testing import InMemoryStore
-from shell import environment
+from shell import environment, start
 from shell import nightgate as shell_nightgate
 
 # --- Ctrl-C ---
@@ -151,7 +151,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A suite whose model asks a loopback server through a client that its module holds."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     server.handle_error = lambda *_: None  # type: ignore[method-assign] - clients that vanish are the point
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setattr(fault_models.Client, "url", f"http://127.0.0.1:{server.server_port}/")
     monkeypatch.setattr(fault_models.Client, "held", None)
     yield write_suite(tmp_path / "s", [a_case(f"c{i}") for i in range(5)], model="import:fault_models:Remote")

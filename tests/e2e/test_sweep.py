@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from shell import nightgate
+from shell import nightgate, start
 
 CASES = 6
 JUDGED = ("Criterion:polite", "Criterion:short")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,8 @@ import pytest
 
 from batch_standin import Bedrock, Faults, OpenAI, Provider, bedrock_batches, openai_batches
 from servers import S3Server
-from shell import Ran, environment, nightgate
+from shell import Ran, nightgate, start
+from warm import Child
 
 pytestmark = pytest.mark.server
 

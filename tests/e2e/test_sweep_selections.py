@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from shell import Ran, environment, nightgate
+from shell import Ran, nightgate, start
 
 RUNS = ("night-1", "night-2", "night-3")
 POLITE, SHORT = "Criterion:polite", "Criterion:short"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from batch_standin import OpenAI, openai_batches
-from shell import environment, nightgate
+from shell import nightgate, start
 
 pytestmark = pytest.mark.server
 

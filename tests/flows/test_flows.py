@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -91,6 +92,107 @@ def test_a_broken_shard_still_leaves_gate_and_report(
     assert state.name == "Inconclusive"
     assert (summary["verdict"], summary["exit_code"], summary["complete"]) == ("inconclusive", 3, False)
     assert summary["trials"]["not_run"] == 7
+
+
+def left_of(run_id: str) -> dict[str, Any]:
+    """The newest artifact of each key that names a run, by what follows the suite in the key."""
+    from prefect.client.orchestration import get_client
+
+    async def ask() -> Any:
+        async with get_client() as client:
+            return await client.read_artifacts(limit=200)
+
+    found = [one for one in asyncio.run(ask()) if run_id in (one.description or "")]
+    assert all(one.key.startswith("support-") for one in found)
+    return {one.key.removeprefix("support-"): one for one in found}
+
+
+def names_of(run_id: str) -> set[str]:
+    """What a run's flow run and task runs are called."""
+    from prefect.client.orchestration import get_client
+
+    async def ask() -> list[Any]:
+        async with get_client() as client:
+            return [*await client.read_flow_runs(limit=200), *await client.read_task_runs(limit=200)]
+
+    runs = asyncio.run(ask())
+    (flow,) = (run for run in runs if run.name == f"support {run_id}")
+    return {run.name for run in runs if run is flow or getattr(run, "flow_run_id", None) == flow.id}
+
+
+def test_a_failing_run_shows_verdict_cases_and_page(
+    tmp_path: Path, prefect_server: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever lives in Prefect's UI need not look for the store."""
+    monkeypatch.setenv("NIGHTGATE_REPORT_URL", "https://me:hunter2@evals.example.com")
+
+    evaluate(request(tmp_path, model="scripted:upgraded", run_id="shown"))
+    left = left_of("shown")
+
+    assert set(left) == {"progress", "verdict", "failing", "pages"}
+    assert left["progress"].data == 100.0
+    assert left["progress"].description == "Run `shown`: 14 of 14 cells"
+    assert left["verdict"].data.startswith("## ❌ FAIL: `support`\n")
+    rows = json.loads(left["failing"].data)
+    assert [(row["case"], row["evaluator"], row["gate"]) for row in rows] == [
+        ("refund-out-of-window", "ToolPolicy", "fails"),
+        ("refund-out-of-window", "CitesSource", "fails"),
+        ("no-resolve-unconfirmed", "ToolPolicy", "fails"),
+    ]
+    assert all(row["reason"] for row in rows)
+    assert "https://evals.example.com/runs/shown/report/index.html" in left["pages"].data
+    assert "hunter2" not in left["pages"].data
+
+
+def test_names_say_what_of_which_suite_and_how_much(tmp_path: Path, prefect_server: None) -> None:
+    """A list of flow runs called support, and of tasks called 0, helps nobody."""
+    evaluate(request(tmp_path, run_id="named"))
+
+    assert names_of("named") >= {
+        "support named",
+        "plan-support",
+        "support shard 1 of 1: 7 trials of 7 cases",
+        "named-finish",
+        "named-gate",
+    }
+
+
+def test_a_passing_run_on_a_folder_shows_its_verdict_alone(tmp_path: Path, prefect_server: None) -> None:
+    """An empty table and a link that nobody can open say nothing."""
+    evaluate(request(tmp_path, run_id="calm"))
+
+    assert set(left_of("calm")) == {"progress", "verdict"}
+
+
+def test_a_server_that_takes_no_artifact_is_told_of_once(
+    tmp_path: Path, prefect_server: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are for looking at; the verdict does not hang on them."""
+    from prefect import artifacts
+
+    async def away(*_: Any) -> Any:
+        msg = "the server is away"
+        raise ConnectionError(msg)
+
+    for name in ("progress", "markdown", "table", "link"):
+        monkeypatch.setattr(artifacts, f"acreate_{name}_artifact", away)
+
+    state = evaluate(request(tmp_path, run_id="unseen"))
+
+    assert state.is_completed()
+    assert left_of("unseen") == {}
+    told = [record.message for record in caplog.records if "the server is away" in record.message]
+    assert told == ["not all is shown here: ConnectionError: the server is away"]
+
+
+@pytest.mark.parametrize(
+    ("suite", "key"), [("Súpp0rt_1 ../x", "s-pp0rt-1-x"), ("///", "suite"), ("support-2", "support-2")]
+)
+def test_any_name_of_a_suite_makes_a_key_that_prefect_takes(suite: str, key: str) -> None:
+    """Lowercase letters, digits and dashes; a run whose suite cannot be read has the name of its folder."""
+    from flows.artifacts import Board
+
+    assert Board({"run_id": "r", "suite": suite})._key == key
 
 
 def test_a_late_flow_run_takes_the_date_of_its_schedule(tmp_path: Path, prefect_server: None) -> None:

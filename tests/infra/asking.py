@@ -30,7 +30,7 @@ def refused(role: str, asked: Iterable[Asked]) -> list[Asked]:
             role,
             one.action,
             STORE if one.action == "s3:ListBucket" else within(one.key),
-            {"s3:prefix": f"evals/{one.key}"}
+            {"s3:prefix": f"evals/{one.key}", **dict(one.context)}
             if one.action == "s3:ListBucket" and one.key
             else dict(one.context),
         )

@@ -51,7 +51,7 @@ def recorded(patch: pytest.MonkeyPatch) -> Iterator[Recording]:
     """Every folder store within the block tells what it is asked for."""
     recording = Recording()
     with patch.context() as here:
-        for method in ("create", "replace", "swap", "read", "find", "delete"):
+        for method in ("create", "replace", "swap", "read", "find", "children", "delete"):
             here.setattr(FolderStore, method, _told(recording, method))
         yield recording
 
@@ -84,6 +84,8 @@ def _requests(method: str, first: Any, *rest: Any) -> Iterator[Asked]:
             yield Asked("s3:ListBucket", "")  # else a missing key reads as denied
         case "find":
             yield Asked("s3:ListBucket", first)
+        case "children":
+            yield Asked("s3:ListBucket", first, (("s3:delimiter", "/"),))
         case "delete":
             yield from (Asked("s3:DeleteObject", key) for key in _keys(first))
 

@@ -49,6 +49,7 @@ def test_every_key_that_the_code_builds_may_be_written_by_the_finisher() -> None
     """A new kind of document needs a line in the template."""
     makers = [make for name, make in inspect.getmembers(keys, inspect.isfunction) if name.endswith("_key")]
     makers.remove(keys.parse_manifest_key)
+    makers.remove(keys.demo_key)  # made-up nights belong in no store of a fleet
     built = [
         make(**{name: SAMPLES[name] for name in inspect.signature(make).parameters}) for make in makers
     ] + [calibration_key("support")]
@@ -131,6 +132,15 @@ def test_a_worker_lists_what_it_works_on() -> None:
     assert may(TEMPLATE, *listing, {"s3:prefix": "evals/staging/r/"})
     assert not may(TEMPLATE, *listing, {"s3:prefix": "evals/baselines/"})
     assert not may(TEMPLATE, *listing, {"s3:prefix": ""})
+
+
+@pytest.mark.parametrize("role", TASKS)
+def test_runs_are_listed_without_what_lies_below_them(role: str) -> None:
+    """One name a run: the same action as any listing, with a delimiter."""
+    runs = {"s3:prefix": f"evals/{keys.RUNS}", "s3:delimiter": "/"}
+
+    assert may(TEMPLATE, role, "s3:ListBucket", STORE, runs)
+    assert may(TEMPLATE, role, "s3:ListBucket", STORE, runs | {"s3:prefix": f"evals/{keys.run_prefix('r')}"})
 
 
 def test_nobody_reaches_beside_the_stores_prefix() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,16 @@ def test_memory_is_given_back_once_in_so_many_trials(monkeypatch: pytest.MonkeyP
         tidy()
 
     assert len(given) == 2
+
+
+def test_a_heap_that_is_held_is_not_settled_again_inside() -> None:
+    """A collection takes a tenth of a second: many small runs in a row need one for all."""
+    rounds = gc.get_stats()[2]["collections"]
+    with heap.settled_heap(hold=True):
+        with heap.settled_heap():
+            assert gc.get_stats()[2]["collections"] == rounds + 1
+        assert gc.get_freeze_count() > 0
+
+    with heap.settled_heap():
+        assert gc.get_stats()[2]["collections"] >= rounds + 2
+    assert gc.get_freeze_count() == 0

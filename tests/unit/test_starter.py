@@ -18,7 +18,7 @@ from nightgate.cases import load_suite
 from nightgate.cases.lint import lint
 from nightgate.cases.schema import suite_schema
 from nightgate.errors import InputError
-from nightgate.starter import Starter, place, suite_id
+from nightgate.starter import SAMPLES, Starter, place, sample_files, suite_id
 
 FILES = {"a.yaml": "a\n", "scripts/b.yaml": "b\n", "suite.yaml": "c\n"}
 
@@ -264,3 +264,31 @@ def test_an_interrupt_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytes
         place(tmp_path / "desk", FILES)
 
     assert left_in(tmp_path) == set()
+
+
+# -- the demo's suites ------------------------------------------------------------------------------
+
+CASES = Path(__file__).parents[2] / "cases"
+
+
+@pytest.mark.parametrize("suite", SAMPLES)
+def test_the_demo_brings_the_suites_of_the_repository(suite: str) -> None:
+    """The package has no ``cases/`` beside it, so it has copies: after an edit copy the file again."""
+    ours = sample_files(suite)
+    theirs = {
+        str(path.relative_to(CASES / suite)): path.read_text(encoding="utf-8")
+        for path in (CASES / suite).rglob("*.yaml")
+    }
+
+    own = {"scripts/strict-judge.yaml"} if suite == "support" else set()
+    assert {name: text for name, text in ours.items() if name not in own} == theirs
+    assert own <= set(ours)
+    assert list(ours)[-1] == "suite.yaml"
+
+
+@pytest.mark.parametrize("suite", SAMPLES)
+def test_the_demo_s_suites_have_nothing_to_mend(tmp_path: Path, suite: str) -> None:
+    """They are what a newcomer reads first."""
+    place(tmp_path / suite, sample_files(suite))
+
+    assert list(lint(load_suite(tmp_path / suite))) == []

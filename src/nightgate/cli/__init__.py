@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from nightgate.cli.parser import build_parser
 from nightgate.errors import ExitCode, NightgateError
+from nightgate.plaintext import harmless
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,7 +57,7 @@ def _answer(args: argparse.Namespace) -> int:
         running = args.command in ("run", "nightly")
         return _stopped(f"{error}: the run stopped; go on with --resume" if running else str(error))
     except (Exception, SystemExit) as error:  # left alone it would answer 1, which says that the gate failed
-        print(_redacted(traceback.format_exc()), file=sys.stderr)
+        print(harmless(_redacted(traceback.format_exc())), file=sys.stderr)
         return _stopped(f"stopped by {type(error).__name__}: nothing is decided; a run goes on with --resume")
 
 

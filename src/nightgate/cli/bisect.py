@@ -50,6 +50,7 @@ async def _bisect(args: argparse.Namespace) -> int:
             on_plan=reporter.planned,
             on_warning=reporter.warned,
             on_trial=reporter.trial,
+            on_there=reporter.there,
             on_cell=reporter.cell,
         )
         with users_prints_aside():

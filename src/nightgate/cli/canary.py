@@ -33,7 +33,12 @@ async def _judge(args: argparse.Namespace) -> int:
     request, run_id = await _request(args)
     await asyncio.to_thread(refuse_newer_canary, store_of(args), run_id)
     with Reporter() as reporter:
-        progress = wiring.Progress(on_plan=reporter.planned, on_cell=reporter.cell, on_judged=reporter.judged)
+        progress = wiring.Progress(
+            on_plan=reporter.planned,
+            on_there=reporter.there,
+            on_cell=reporter.cell,
+            on_judged=reporter.judged,
+        )
         with users_prints_aside():
             again = await wiring.reruns_beside(request, run_id)
             document = await judge_canaries(request, run_id, progress, beside=again)

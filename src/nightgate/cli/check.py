@@ -10,6 +10,7 @@ from typing import Any
 
 from nightgate.cli.output import counted, people, write_json
 from nightgate.errors import ExitCode, InputError
+from nightgate.plaintext import harmless
 from nightgate.requests import RunRequest
 
 _FLAGS = ("live", "model", "judge", "user", "trials", "case", "tag", "layer", "stage", "prices")
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("\n".join(dict.fromkeys(problems)))
     out = people(args.json)
     for document in documents:
-        print(_text(document), file=out)
+        print(harmless(_text(document)), file=out)
     write_json(documents[0] if len(documents) == 1 else {"schema": 1, "suites": documents}, args.json)
     return ExitCode.OK
 

@@ -23,7 +23,6 @@ _EVERY = 5
 
 def run(args: argparse.Namespace) -> int:
     """Play the month and say what is in it: 0 written, 2 the folder is not empty."""
-    from nightgate.reports.text import plain
     from nightgate.wiring.demo import make_demo
     from nightgate.wiring.months import NIGHTS, Month
 
@@ -40,11 +39,12 @@ def run(args: argparse.Namespace) -> int:
     with users_prints_aside():
         asyncio.run(make_demo(Path(args.folder), month, told))
     for line in _lines(args.folder, month):
-        print(plain(line, 400))
+        print(line)
     return ExitCode.OK
 
 
 def _lines(folder: str, month: Month) -> Iterator[str]:
+    from nightgate.reports.text import plain
     from nightgate.steps.simulated import NOTICE
     from nightgate.wiring.demo import CASES, STORE
     from nightgate.wiring.months import STORIES
@@ -52,13 +52,13 @@ def _lines(folder: str, month: Month) -> Iterator[str]:
     first, last = (f"{month.start(night):%Y-%m-%d}" for night in (1, month.nights))
     suites = " and ".join(story.suite for story in STORIES)
     yield NOTICE
-    yield f"{folder}: {month.nights} nights of {suites}, {first} to {last}"
+    yield f"{plain(folder, 200)}: {month.nights} nights of {suites}, {first} to {last}"
     for event in month.events():
         yield f"  night {event.night}, {month.start(event.night):%Y-%m-%d}  {event.suite}: {event.text}"
-    yield f"suites: {Path(folder) / CASES}    store: {Path(folder) / STORE}"
+    yield f"suites in {CASES}/, store in {STORE}/"
     yield "next:"
     for words in _commands(folder, month):
-        yield f"  nightgate {words}"
+        yield f"  nightgate {plain(words, 1000)}"
 
 
 def _commands(folder: str, month: Month) -> Iterator[str]:
@@ -75,5 +75,5 @@ def _commands(folder: str, month: Month) -> Iterator[str]:
     yield f"flaky {suite} {store}"
     yield f"compare {before} {after} {store}"
     yield f"gate {down} {store}    # the outage: inconclusive, no drop"
-    yield f"report {after} --out {shlex.quote(str(Path(folder) / 'report'))} {store}"
-    yield f"run {shlex.quote(str(Path(folder) / CASES / suite))} {store}    # play one yourself, still for nothing"
+    yield f"report {suite} --out {shlex.quote(str(Path(folder) / 'report'))} {store}"
+    yield f"run {shlex.quote(str(Path(folder) / CASES / suite))} {store}    # a night of your own: free, too"

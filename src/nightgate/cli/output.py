@@ -7,6 +7,7 @@ written.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from nightgate.errors import InputError
+from nightgate.plaintext import harmless
 
 _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _STEP_TAKES = 1_000_000
@@ -35,9 +37,44 @@ def counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
-def users_prints_aside() -> contextlib.redirect_stdout[TextIO]:
+class _Harmless(io.TextIOBase):
+    """Stderr, as of the time of each write, for text of models: nothing in it moves a cursor."""
+
+    def write(self, text: str) -> int:
+        """Write without control and direction characters; lines and tabs stay."""
+        sys.stderr.write(harmless(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush stderr."""
+        sys.stderr.flush()
+
+    def fileno(self) -> int:
+        """The file behind stderr, for processes that users' code starts."""
+        return sys.stderr.fileno()
+
+    def isatty(self) -> bool:
+        """No: whoever asks wants to draw."""
+        return False
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of stderr."""
+        return sys.stderr.encoding
+
+    @property
+    def buffer(self) -> Any:
+        """The bytes behind stderr, for code that writes bytes."""
+        return sys.stderr.buffer
+
+
+def users_prints_aside() -> contextlib.redirect_stdout[io.TextIOBase]:
     """While users' code runs its prints go to stderr: Strands agents print their answers by default."""
-    return contextlib.redirect_stdout(sys.stderr)
+    return contextlib.redirect_stdout(_Harmless())
 
 
 def write_json(document: Any, path: str | None) -> None:
@@ -90,13 +127,15 @@ def check_writable(*paths: str | None) -> None:
 
 
 def check_folder(folder: str | None) -> None:
-    """Try a folder before a run is paid for; None: none is asked for.
+    """Try a folder of pages before a run is paid for; None: none is asked for.
 
     Raises:
-        InputError: If nothing can be written there.
+        InputError: If nothing can be written there, or it has a first page of somebody else.
     """
     if folder is not None:
-        check_writable(str(Path(folder) / ".nightgate-probe"))
+        from nightgate.reports.pages.writing import check_target
+
+        check_target(folder)
 
 
 def append_step_summary(document: Callable[[int], str]) -> None:

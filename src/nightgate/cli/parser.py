@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from nightgate.cli import grammar
-from nightgate.cli.flags import command, once_flags, plan_flags, run_flags, store_flag
+from nightgate.cli.flags import command, once_flags, plan_flags, run_flags, series_flag, store_flag
 from nightgate.version import VERSION
 
 _CHOICES = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)$")
@@ -96,13 +96,23 @@ def build_parser() -> argparse.ArgumentParser:
     run_flags(nightly, one=False)
     once_flags(nightly)
 
-    report = command(commands, "report", "the pages of a stored run, to open from a folder")
+    report = command(
+        commands, "report", "pages of a stored run, or of a suite's nights, to open from a folder"
+    )
     report.epilog = "exit codes: 0 written; 2 wrong input; 3 what is stored cannot be shown"
-    report.add_argument("run", metavar="RUN", help="run id, latest, or latest:SUITE")
+    report.add_argument(
+        "run",
+        metavar="RUN|SUITE",
+        help="run id, latest or latest:SUITE; a suite's id or folder for its history",
+    )
     report.add_argument(
         "--out", required=True, metavar="DIR", help="the folder; index.html is the first page"
     )
     report.add_argument("--json", metavar="PATH", help="write what was written as JSON; - for stdout")
+    report.add_argument(
+        "--nights", type=int, metavar="N", help="of a suite: the newest N nights (default 30)"
+    )
+    series_flag(report)
     store_flag(report)
 
     demo = command(commands, "demo", "a simulated month: 30 nights of two sample suites, to look at")

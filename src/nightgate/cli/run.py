@@ -20,6 +20,7 @@ from nightgate.cli.output import (
 )
 from nightgate.cli.report import write_html
 from nightgate.errors import ExitCode, InputError
+from nightgate.plaintext import plain
 from nightgate.requests import DEFAULT_STORE, RunRequest
 
 if TYPE_CHECKING:  # wiring is heavy, and `--help` needs none of it
@@ -97,6 +98,7 @@ async def _run_all(requests: Sequence[RunRequest], args: argparse.Namespace) -> 
             on_plan=reporter.planned,
             on_warning=reporter.warned,
             on_trial=reporter.trial,
+            on_there=reporter.there,
             on_cell=reporter.cell,
         )
         for request in requests:
@@ -123,8 +125,9 @@ def show(
     """Print the end of a run for people, and what followed its gate."""
     from nightgate.reports.terminal import render
 
-    rendered = render(summary, suite=request.suite, store=_named_store(request))
-    print("\n".join([rendered, *after]), file=people(json_path))
+    print(
+        render(summary, suite=request.suite, store=_named_store(request), after=after), file=people(json_path)
+    )
 
 
 def show_taken_up(taken: TakenUp, request: RunRequest, json_path: str | None) -> None:
@@ -194,7 +197,7 @@ def through_prefect(
             # What is resumed is looked through when it is opened, by the flow.
             await (wiring.preflight(request) if request.resume is None else wiring.ready(request))
             for warning in await wiring.check_channels(request):
-                print(warning, file=sys.stderr)
+                print(plain(warning), file=sys.stderr)
 
     with users_prints_aside():
         asyncio.run(check_all())
@@ -210,7 +213,7 @@ def through_prefect(
     with users_prints_aside():
         state, nights = asyncio.run(drive())
     if state is not None:
-        print(f"flow {state.name}: {state.message}", file=sys.stderr)
+        print(f"flow {state.name}: {plain(state.message or '')}", file=sys.stderr)
     summaries = asyncio.run(_stored(nights))
     for due, summary, request in zip(nights, summaries, requests, strict=True):
         _show_night(due, summary, request, args.json)
@@ -222,12 +225,12 @@ def _show_night(due: Due, summary: dict[str, Any], request: RunRequest, json_pat
     from nightgate import wiring
 
     if due.summary is not None:
-        print("\n".join([str(due.line), *due.after]), file=people(json_path))
+        print("\n".join(plain(line) for line in [str(due.line), *due.after]), file=people(json_path))
     elif summary["cells"] is not None:
         after = asyncio.run(wiring.told_afterwards(request, summary["run_id"]))
         show(summary, request, json_path, after)
     else:
-        print(f"{summary['suite']}: {summary['findings'][0]['text']}", file=people(json_path))
+        print(f"{summary['suite']}: {plain(summary['findings'][0]['text'])}", file=people(json_path))
 
 
 async def _stored(nights: Sequence[Due]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ def run(args: argparse.Namespace) -> int:
 
     store = store_of(args)
     suite = suite_id(args.suite)
-    found = runs_of(store, suite)[: args.limit]
+    found = runs_of(store, suite, newest=args.limit)
     out = people(args.json)
     for entry in found:
         state = (entry["verdict"] or "done") if entry["complete"] else "open"

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
+import sys
 from pathlib import Path
 
 from nightgate.adapters.store import open_store
 from nightgate.cases.problems import nearest
-from nightgate.errors import MissingError
+from nightgate.errors import MissingError, StoreError
 from nightgate.ports import Store
 from nightgate.requests import default_store
 from nightgate.steps.listing import resolve, runs_of
+from nightgate.steps.simulated import notice_of
 
 _RUN_ID = re.compile(r"[0-9a-z-]{1,64}")
 
 
 def store_of(args: argparse.Namespace) -> Store:
-    """The store that was named, or the default one."""
-    return open_store(args.store or default_store())
+    """The store that was named, or the default one; of a simulated one that is said on stderr."""
+    store = open_store(args.store or default_store())
+    with contextlib.suppress(StoreError):  # the command itself says what is wrong with the store
+        notice = notice_of(store)
+        if notice is not None:
+            print(notice, file=sys.stderr)
+    return store
 
 
 def suite_id(text: str) -> str:
     """A suite's id: as given, or from the suite.yaml of a folder."""
-    if (Path(text) / "suite.yaml").is_file():
+    try:
+        is_folder = (Path(text) / "suite.yaml").is_file()
+    except OSError:  # a name that no file system takes
+        is_folder = False
+    if is_folder:
         from nightgate.cases import load_suite
 
         return load_suite(text).suite
@@ -43,7 +55,7 @@ def run_of(store: Store, text: str, suite: str | None = None) -> str:
         MissingError: If there is no such run, with the nearest one that there is.
     """
     word, _, named = text.partition(":")
-    if word in ("latest", "baseline") and named and not runs_of(store, named):
+    if word in ("latest", "baseline") and named and not runs_of(store, named, newest=1):
         msg = f"no run of suite {named!r} in {store.uri}{near_suite(store, named)}"
         raise MissingError(msg)
     found = resolve(store, text, suite)

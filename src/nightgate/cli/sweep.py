@@ -12,6 +12,7 @@ from typing import Any
 
 from nightgate.cli.output import check_writable, people, users_prints_aside, write_json
 from nightgate.errors import ExitCode, InputError
+from nightgate.plaintext import plain
 from nightgate.requests import RunRequest, default_store
 
 _FIELDS = (
@@ -139,6 +140,7 @@ async def _here(request: RunRequest) -> dict[str, Any]:
         progress = wiring.Progress(
             on_plan=reporter.planned,
             on_warning=reporter.warned,
+            on_there=reporter.there,
             on_cell=reporter.cell,
             on_judged=reporter.judged,
         )
@@ -162,5 +164,5 @@ async def _through_prefect(request: RunRequest) -> dict[str, Any]:
     named = wiring.named(request.parameters())
     with users_prints_aside():
         state: Any = await judge_sweep(Path(request.suite).name, named, return_state=True)
-    print(f"flow {state.name}: {state.message}", file=sys.stderr)
+    print(f"flow {state.name}: {plain(state.message or '')}", file=sys.stderr)
     return await wiring.stored_summary(named)

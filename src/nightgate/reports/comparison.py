@@ -10,18 +10,24 @@ from typing import Any
 
 from nightgate.reports.text import plain
 
-_MOST = 8
+MOST = 8
 """Cases or reasons named on a terminal; the document has them all."""
 
 
-def brief(summary: Mapping[str, Any]) -> Iterator[str]:
-    """What a run's end says of its baseline; nothing where it has none."""
+def beside(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What a run's end says of its baseline as a whole; nothing where it has none."""
+    found = summary.get("comparison")
+    if found is not None:
+        yield f"baseline: {plain(found['text'], 400)}"
+        yield from _factors(found["factors"])
+
+
+def changed(summary: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What became of single cases since the baseline, by what it is called in the plural."""
     found = summary.get("comparison")
     if found is None:
-        return
-    yield f"baseline: {plain(found['text'])}"
-    yield from _changes(summary["changes"], evaluators=found["verdict"] != "not comparable")
-    yield from _factors(found["factors"])
+        return {}
+    return _changed(summary["changes"], evaluators=found["verdict"] != "not comparable")
 
 
 def render(document: Mapping[str, Any]) -> str:
@@ -43,7 +49,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{run['run_id']} against {found['base']}: {found['verdict']}, {shared}"
         for entry in found["evaluators"]:
             yield f"  {plain(entry['text'], 400)}"
-        yield from _changes(run["changes"], evaluators=False)
+        yield from _changes(run["changes"])
         yield from _factors(found["factors"])
     if len(runs) > 1:
         questions = runs[0]["comparison"]["questions"]
@@ -52,16 +58,26 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"may I say it improved? {document['answer']}"
 
 
-def _changes(changes: Mapping[str, Any], *, evaluators: bool) -> Iterator[str]:
+def _changed(changes: Mapping[str, Any], *, evaluators: bool) -> dict[str, list[str]]:
     """Cases that changed sides, and what could not be compared."""
-    for name, word in (("newly_broken", "newly broken"), ("newly_fixed", "newly fixed")):
-        yield from _most([_flip(word, flip) for flip in changes[name]])
     lost = [entry for entry in changes["not_comparable"] if evaluators or "case" in entry]
     groups: dict[str, list[str]] = {}
     for entry in lost:
         groups.setdefault(entry["reason"], []).append(str(entry.get("case") or entry.get("evaluator")))
-    for reason, names in groups.items():
-        yield f"not comparable: {_named(names)}: {plain(reason, 240)}"
+    return {
+        "newly broken": [_flip("newly broken", flip) for flip in changes["newly_broken"]],
+        "newly fixed": [_flip("newly fixed", flip) for flip in changes["newly_fixed"]],
+        "reasons why something cannot be compared": [
+            f"not comparable: {_named(names)}: {plain(reason, 240)}" for reason, names in groups.items()
+        ],
+    }
+
+
+def _changes(changes: Mapping[str, Any]) -> Iterator[str]:
+    for noun, lines in _changed(changes, evaluators=False).items():
+        yield from lines[:MOST]
+        if len(lines) > MOST:
+            yield f"and {len(lines) - MOST} more {noun}"
 
 
 def _flip(word: str, flip: Mapping[str, Any]) -> str:
@@ -74,12 +90,6 @@ def _factors(factors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"changed since: {_named([factor['text'] for factor in factors], '; ', 160)}"
 
 
-def _most(lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:_MOST]
-    if len(lines) > _MOST:
-        yield f"and {len(lines) - _MOST} more {lines[0].partition(':')[0]}"
-
-
 def _named(names: Sequence[str], between: str = ", ", longest: int = 60) -> str:
-    more = f"{between}and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return between.join(plain(name, longest) for name in names[:_MOST]) + more
+    more = f"{between}and {len(names) - MOST} more" if len(names) > MOST else ""
+    return between.join(plain(name, longest) for name in names[:MOST]) + more

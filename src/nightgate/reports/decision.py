@@ -23,9 +23,9 @@ def _lines(decision: Decision) -> Iterator[str]:
             yield plain(evaluator.text) + (judged if evaluator.verdict is Verdict.FAIL else "")
         elif evaluator.verdict is not None:
             yield (
-                f"{evaluator.name}: {tally.passed} of {tally.planned} passed{judged}, "
+                f"{plain(evaluator.name)}: {tally.passed} of {tally.planned} passed{judged}, "
                 f"wanted {evaluator.threshold}"
             )
         else:
-            yield f"{evaluator.name}: reported, does not gate"
+            yield f"{plain(evaluator.name)}: reported, does not gate"
     yield from (plain(reason) for reason in decision.reasons)

@@ -218,8 +218,14 @@ def _holes(evaluators: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"- {code(evaluator['name'])}: {line}" + (f"; among them {where}" if where else "")
 
 
-def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Cases with a failed trial: those that the gate counts first, each with what was wanted and seen."""
+def failed_rows(
+    summary: Mapping[str, Any],
+) -> Iterator[tuple[Mapping[str, Any], str, Mapping[str, Any] | None]]:
+    """Cases with a failed trial, those that the gate counts first.
+
+    Yields:
+        Its counts under one evaluator, why the gate lets it through (empty: it does not), and what was found.
+    """
     evaluators = {evaluator["name"]: evaluator for evaluator in summary["evaluators"]}
     told = {(f["case"], f["evaluator"], f["status"]): f for f in summary["failures"]}
     gating = {
@@ -237,6 +243,12 @@ def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
     for row, note in sorted(rows, key=lambda pair: pair[1] != ""):
         key = row["case"], row["evaluator"]
         found = told.get((*key, "fail")) or (told.get((*key, "not_applicable")) if row["required"] else None)
+        yield row, note, found
+
+
+def _failed(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Cases with a failed trial, each with what was wanted and seen."""
+    for row, note, found in failed_rows(summary):
         layer = f"{row['layer']}, {code(row['language'])}" if row["language"] else row["layer"]
         head = f"{code(row['case'])} ({layer}) {code(row['evaluator'])}"
         lines = [f"- {head}: {row['passed']} of {_many(row['planned'], 'trial')} passed{note}"]

@@ -1,14 +1,16 @@
 """The end of a run as a person reads it: verdict, causes, flaky cases, money, what to do next.
 
-Owns the order and the wording; fits in 40 lines for a suite of 50 cases. Renders a summary
+Owns the order and the wording, and that it fits in 40 lines, whatever the run came to. Renders a summary
 document to plain lines, so that the same text serves a terminal, a log and a test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from nightgate.plaintext import harmless
 from nightgate.reports import comparison
 from nightgate.reports.figures import (
     STOPPED,
@@ -23,48 +25,78 @@ from nightgate.reports.figures import (
     split_families,
 )
 from nightgate.reports.flaky import quarantined
+from nightgate.reports.folding import Section, folded, is_cut
 from nightgate.reports.panels import panels
 from nightgate.reports.text import plain
 
+MOST_LINES = 40
+"""Of a run's end: what a terminal shows at once."""
 _MOST_REASONS = 12
 _MOST_WARNINGS = 5
-_MOST_FOOTNOTES = 10
 _MOST_FLAKY = 6
 _MOST_FAMILIES = 8
+_MOST_FINDING = 400
 
 
-def render(summary: Mapping[str, Any], *, suite: str = "SUITE", store: str | None = None) -> str:
-    """All lines of a run's end.
+def render(
+    summary: Mapping[str, Any], *, suite: str = "SUITE", store: str | None = None, after: Sequence[str] = ()
+) -> str:
+    """All lines of a run's end; the last one is the command to go on with.
 
     Args:
         summary: The summary document.
         suite: The suite's path, for the command to go on with.
         store: The store, where it is not the default one.
+        after: What followed the run's gate.
     """
-    return "\n".join(_lines(summary, suite, store))
+    sections = [section for section in _sections(summary, after) if section.lines]
+    where = f" --store {shlex.quote(store)}" if store else ""
+    end = [f"cost: {money(summary)}", f"next: {next_command(summary, suite=suite, store=store)}"]
+    if is_cut(sections, MOST_LINES - len(end)):
+        end.insert(0, f"all of it: nightgate report {summary['run_id']} --out DIR{where}")
+    end = [" ".join(harmless(line).splitlines()) for line in end]  # paths and ids in them are somebody's text
+    return "\n".join([*folded(sections, MOST_LINES - len(end)), *end])
 
 
-def _lines(summary: Mapping[str, Any], suite: str, store: str | None) -> Iterator[str]:
-    yield from _head(summary)
-    yield from _table(summary["evaluators"])
-    yield from _footnotes(
-        summary["evaluators"], "capability, quarantine" if in_quarantine(summary) else "capability"
-    )
-    yield ""
-    yield f"{summary['verdict'].upper()}  {summary['suite']}  {_how_much(summary)}"
-    yield from _findings(summary["findings"], summary["evaluators"])
-    yield from _reasons(summary.get("failures", ()))
-    yield from comparison.brief(summary)
-    yield from _flaky(summary["flaky"])
-    yield from quarantined(summary)
-    yield from _families(summary["family_details"])
-    yield from _skills(summary["skills"])
-    yield from conversations(summary)
-    yield from panels(summary)
-    yield from (f"warning: {plain(warning)}" for warning in summary["warnings"][:_MOST_WARNINGS])
-    yield from curtailed(summary)
-    yield f"cost: {money(summary)}"
-    yield f"next: {next_command(summary, suite=suite, store=store)}"
+def _sections(summary: Mapping[str, Any], after: Sequence[str]) -> Iterator[Section]:
+    """In the order of reading. What decides gets more of the screen than what stands beside it."""
+    evaluators = summary["evaluators"]
+    kept_out = "capability, quarantine" if in_quarantine(summary) else "capability"
+    yield _whole(_head(summary))
+    ranks = (-1, *(_VERDICTS.get(evaluator["verdict"], len(_VERDICTS)) for evaluator in evaluators))
+    yield _many(_table(evaluators), "evaluators", share=4, ranks=ranks, indent="  ")
+    yield _many(_footnotes(evaluators, kept_out), "lines on what was not judged", indent="  ")
+    yield _whole(("", f"{summary['verdict'].upper()}  {summary['suite']}  {_how_much(summary)}"))
+    yield _many(_findings(summary["findings"], evaluators), "causes", share=2)
+    yield _many(_reasons(summary.get("failures", ())), "reasons", most=_MOST_REASONS, share=3, indent="  ")
+    yield _whole(comparison.beside(summary))
+    for noun, lines in comparison.changed(summary).items():
+        yield _many(lines, noun, most=comparison.MOST)
+    yield _many(_flaky(summary["flaky"]), "flaky", most=_MOST_FLAKY)
+    yield _many(quarantined(summary), "in quarantine")
+    yield _whole(_families_that_pass(summary["family_details"]))
+    split = "families that differ by language"
+    yield _many(_families(summary["family_details"]), split, most=_MOST_FAMILIES)
+    yield _whole(_skills(summary["skills"]))
+    yield _whole(conversations(summary))
+    yield _many(panels(summary), "panels")
+    warnings = (f"warning: {plain(warning, _MOST_FINDING)}" for warning in summary["warnings"])
+    yield _many(warnings, "warnings", most=_MOST_WARNINGS)
+    yield _whole(curtailed(summary))
+    # Some of them are indented.
+    told = (line[: len(line) - len(line.lstrip(" "))] + plain(line) for line in after)
+    yield _many(told, "lines of what followed the gate", share=2)
+
+
+_VERDICTS = {"fail": 0, "inconclusive": 1, "pass": 2}
+
+
+def _whole(lines: Iterable[str]) -> Section:
+    return Section(lines=tuple(lines))
+
+
+def _many(lines: Iterable[str], noun: str, **how: Any) -> Section:
+    return Section(lines=tuple(lines), noun=noun, **how)
 
 
 def _head(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -124,13 +156,13 @@ def _how_much(summary: Mapping[str, Any]) -> str:
         why = STOPPED.get(summary["stopped"] or "", "open")
         return f"({why}: the run is incomplete)"
     judged = any(evaluator["kind"] == "judge" for evaluator in summary["evaluators"])
-    return f"({summary['model']}" + (f", judge {summary['judge']})" if judged else ")")
+    judge = f", judge {plain(str(summary['judge']), 200)}" if judged else ""
+    return f"({plain(str(summary['model']), 200)}{judge})"
 
 
 def _footnotes(evaluators: Sequence[Mapping[str, Any]], why: str) -> Iterator[str]:
     """What a reader of the table would otherwise have to reckon out: what was not judged, and why."""
-    open_ones = [e for e in evaluators if e["not_applicable"] or e["error"] or e["skipped"]]
-    for evaluator in open_ones[:_MOST_FOOTNOTES]:
+    for evaluator in [e for e in evaluators if e["not_applicable"] or e["error"] or e["skipped"]]:
         yield f"  {plain(str(evaluator['name']), 40)}: {coverage(evaluator, longest=60)}"
     for evaluator in evaluators:
         name = plain(str(evaluator["name"]), 40)
@@ -147,7 +179,7 @@ def _findings(
     nothing = evaluators and not any(e["judged"] or e["measured"] for e in evaluators)
     whole = [finding for finding in findings if finding["evaluator"] is None]
     for finding in whole if nothing and whole else findings:
-        yield plain(finding["text"])
+        yield plain(finding["text"], _MOST_FINDING)
 
 
 def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -162,10 +194,7 @@ def _reasons(failures: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         groups.setdefault(key, []).append(failure)
     # What failed comes first: holes must not push it off the screen.
     ordered = sorted(groups.items(), key=lambda group: _RANK[group[1][0]["status"]])
-    lines = [_reason(head, text, found) for (head, text), found in ordered]
-    yield from lines[:_MOST_REASONS]
-    if len(lines) > _MOST_REASONS:
-        yield f"  and {len(lines) - _MOST_REASONS} more reasons in the rows"
+    yield from (_reason(head, text, found) for (head, text), found in ordered)
 
 
 _RANK = {"fail": 0, "error": 1, "skipped": 2}
@@ -183,22 +212,22 @@ def _reason(head: str, text: str, found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _flaky(flaky: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for case in flaky[:_MOST_FLAKY]:
-        yield f"FLAKY {case['passed']}/{case['judged']} {plain(case['case'], 60)} ({case['evaluator']})"
-    if len(flaky) > _MOST_FLAKY:
-        yield f"and {len(flaky) - _MOST_FLAKY} more flaky"
+    for case in flaky:
+        name = plain(case["evaluator"], 40)
+        yield f"FLAKY {case['passed']}/{case['judged']} {plain(case['case'], 60)} ({name})"
 
 
-def _families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
-    split = split_families(families)
+def _families_that_pass(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
     spoken = {name: rows for name, rows in families.items() if len(rows) > 1}
     if spoken:
         passed = sum(all(row["outcome"] == "pass" for row in rows.values()) for rows in spoken.values())
         yield f"families: {passed} of {len(spoken)} pass in every language"
-    for name, rows in list(split.items())[:_MOST_FAMILIES]:
-        yield f"family {plain(name, 60)}: " + ", ".join(f"{code} {text}" for code, text in rows.items())
-    if len(split) > _MOST_FAMILIES:
-        yield f"and {len(split) - _MOST_FAMILIES} more families that differ by language"
+
+
+def _families(families: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
+    for name, rows in split_families(families).items():
+        told = ", ".join(f"{plain(code, 20)} {text}" for code, text in rows.items())
+        yield f"family {plain(name, 60)}: {told}"
 
 
 def _skills(skills: Mapping[str, Any] | None) -> Iterator[str]:

@@ -6,7 +6,7 @@ stay Arrow until their case is asked for: as mappings all at once they would tak
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -20,11 +20,13 @@ class CaseRows:
 
     Args:
         tables: Its parts, decoded, each sorted by ``case_id`` as all parts are.
+        columns: Only these of each row; all unless given. Rows have many times as many as a page needs.
     """
 
-    def __init__(self, tables: Iterable[pa.Table]) -> None:
+    def __init__(self, tables: Iterable[pa.Table], columns: Sequence[str] | None = None) -> None:
         self._stretches: dict[str, list[tuple[pa.Table, int, int]]] = {}
-        for table in tables:
+        for whole in tables:
+            table = whole if columns is None else whole.select(list(columns))
             start = 0
             for case_id, same in groupby(table.column("case_id").to_pylist()):
                 count = sum(1 for _ in same)

@@ -102,6 +102,15 @@ def run_key(run_id: str, name: str) -> str:
     return f"runs/{checked_id(run_id)}/{_checked_name(name)}"
 
 
+RUNS = "runs/"
+"""What all that belongs to runs and is no table starts with; its children are the runs."""
+
+
+def run_prefix(run_id: str) -> str:
+    """``runs/<run_id>/``: what all that belongs to a run and is no table starts with."""
+    return f"{RUNS}{checked_id(run_id)}/"
+
+
 def plan_key(run_id: str) -> str:
     """``runs/<run_id>/plan.json``: the grid, frozen before the first call."""
     return run_key(run_id, "plan.json")
@@ -120,6 +129,11 @@ def summary_key(run_id: str) -> str:
 def report_key(run_id: str, name: str) -> str:
     """``runs/<run_id>/report/<name>``: a file of the HTML report."""
     return run_key(run_id, f"report/{_checked_name(name)}")
+
+
+def report_index_key(run_id: str) -> str:
+    """``runs/<run_id>/report/index.html``: the first page, put last: where it is, the others are."""
+    return report_key(run_id, "index.html")
 
 
 def staging_prefix(run_id: str) -> str:

@@ -19,11 +19,9 @@ from nightgate.plans import SWEEP
 from nightgate.ports import AlertChannel, Clock, Store
 from nightgate.reports.figures import more_money
 from nightgate.requests import MANUAL
-from nightgate.rows.keys import (
-    alert_report_key,
-    summary_key,
-)
+from nightgate.rows.keys import alert_report_key, report_index_key, summary_key
 from nightgate.steps import alertbook, outbox
+from nightgate.steps.addresses import served_at
 from nightgate.steps.causes import Night, causes_of, read_night
 from nightgate.steps.delivering import Patience, bounded, deliver
 
@@ -39,7 +37,8 @@ class Telling:
     """How messages are worded and delivered."""
 
     report_url: str | None = None
-    """Where reports are served; ``{run_id}`` and ``{suite}`` are filled in, else a path is added."""
+    """Where the store is served; what lies in it is added. With ``{run_id}`` or ``{suite}`` in it: the whole
+    address of a run's page, which is filled in. None: messages name the place in the store."""
     store_flag: str | None = None
     """The store as commands have to name it; None for the default one."""
     patience: Patience = field(default_factory=Patience)
@@ -216,12 +215,11 @@ def _cost(cost: Mapping[str, Any] | None) -> str:
 
 
 def _link(store: Store, night: Night, base: str | None) -> str:
+    """The run's first page; its summary where it has none: a sweep, ``--no-report``, a disk that was full."""
     run_id = night.plan.run_id
-    if not base:
-        return f"{store.uri}/{summary_key(run_id)}"
-    if "{run_id}" in base or "{suite}" in base:
-        return base.replace("{run_id}", run_id).replace("{suite}", night.plan.suite)
-    return f"{base.rstrip('/')}/runs/{run_id}/report/index.html"
+    page = report_index_key(run_id)
+    key = page if store.find(page) else summary_key(run_id)
+    return served_at(base, run_id, night.plan.suite, key) if base else f"{store.uri}/{key}"
 
 
 def _command(night: Night, root: Root | None) -> str:

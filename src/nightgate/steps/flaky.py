@@ -25,6 +25,7 @@ from nightgate.steps import nightdocs, nights
 from nightgate.steps.flakybook import SCHEMA, books_json, books_of, findings_json
 from nightgate.steps.flakyplan import explained, quarantined, rerun_id
 from nightgate.steps.histories import compact_months
+from nightgate.steps.readers import side_by_side
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
 from nightgate.trials import Ending
 
@@ -149,7 +150,7 @@ def fresh_book(store: Store, suite: str, asked: str | None = None) -> tuple[str,
     book = known.get(series, Book())
     missing = (_missing(store, whole[-1], book, series, known=whole) or [])[-_UNSETTLED_NIGHTS:]
     for manifest, night in zip(
-        missing, nights.side_by_side(lambda each: nights.night_of(store, each), missing), strict=True
+        missing, side_by_side(lambda each: nights.night_of(store, each), missing), strict=True
     ):
         book = _fold(store, manifest, book, listed, night).after
     return series, book

@@ -20,7 +20,8 @@ from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.keys import RunAddress
 from nightgate.rows.manifests import Manifest, PartRef
-from nightgate.steps.nights import addresses, is_night, series_of, side_by_side, started
+from nightgate.steps.nights import addresses, is_night, series_of, started
+from nightgate.steps.readers import side_by_side
 
 if TYPE_CHECKING:
     from nightgate.rows.histories import Grid

@@ -7,26 +7,34 @@ Reads plans, summaries and the names of manifests, no rows.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from nightgate.errors import MissingError
+from nightgate.errors import InputError, MissingError
 from nightgate.ports import Store
-from nightgate.rows.keys import manifest_prefix, parse_manifest_key
+from nightgate.rows.keys import RUNS, manifest_prefix, parse_manifest_key, plan_key, summary_key
+from nightgate.steps.readers import side_by_side
 
-_PLAN = re.compile(r"runs/([0-9a-z-]{1,64})/plan\.json")
 
+def runs_of(store: Store, suite: str | None, *, newest: int | None = None) -> list[dict[str, Any]]:
+    """Runs of a suite (or of all), the most recently started first; open ones included.
 
-def runs_of(store: Store, suite: str | None) -> list[dict[str, Any]]:
-    """Runs of a suite (or of all), the most recently started first; open ones included."""
-    keys = set(store.find("runs/"))
+    It costs two listings, the plan of each run and the summary of each that is told of, however many pages
+    lie beside these.
+
+    Args:
+        store: Where they lie.
+        suite: Whose; None for all.
+        newest: So many at most; None for all.
+    """
     committed = {
         address.run_id: key for key in store.find(manifest_prefix()) if (address := parse_manifest_key(key))
     }
-    found = [entry for key in sorted(keys) if (entry := _entry(store, key, keys, committed)) is not None]
-    chosen = [entry for entry in found if suite is None or entry["suite"] == suite]
-    return sorted(chosen, key=lambda entry: (entry["started_at"], entry["run_id"]), reverse=True)
+
+    def entry(plan: Mapping[str, Any]) -> dict[str, Any]:
+        return _entry(store, plan, committed)
+
+    return side_by_side(entry, _plans(store, suite)[:newest])
 
 
 def latest(store: Store, suite: str | None) -> str:
@@ -35,9 +43,9 @@ def latest(store: Store, suite: str | None) -> str:
     Raises:
         MissingError: If there is none.
     """
-    for entry in runs_of(store, suite):
-        if entry["run_kind"] == "run":
-            return str(entry["run_id"])
+    for plan in _plans(store, suite):
+        if plan["run_kind"] == "run":
+            return str(plan["run_id"])
     of_suite = f" of suite {suite!r}" if suite else ""
     msg = f"no run{of_suite} in {store.uri}: start one with `nightgate run SUITE --store {store.uri}`"
     raise MissingError(msg)
@@ -65,18 +73,22 @@ def resolve(store: Store, text: str, suite: str | None = None) -> str:
     return latest(store, named or suite) if word == "latest" else text
 
 
-def _entry(store: Store, key: str, keys: set[str], committed: Mapping[str, str]) -> dict[str, Any] | None:
-    match = _PLAN.fullmatch(key)
-    if match is None:
-        return None
-    plan = json.loads(store.read(key))
-    summary_key = f"runs/{match[1]}/summary.json"
-    summary = json.loads(store.read(summary_key)) if summary_key in keys else {}
-    complete = match[1] in committed
-    if complete and not summary.get("complete"):
-        # It died between its commit and its summary: the manifest is what counts.
-        facts = json.loads(store.read(committed[match[1]])).get("facts", {})
-        summary = {"verdict": facts.get("verdict"), "cost_usd": {}}
+def _plans(store: Store, suite: str | None) -> list[Mapping[str, Any]]:
+    """The plans of a suite's runs (or of all), the most recently started first."""
+
+    def read(folder: str) -> Mapping[str, Any] | None:
+        try:
+            return _head(json.loads(store.read(plan_key(folder.removeprefix(RUNS).rstrip("/")))))
+        except (InputError, MissingError):
+            return None  # no id of ours, or something else than a run: a sweep over several, a late report
+
+    found = [plan for plan in side_by_side(read, store.children(RUNS)) if plan is not None]
+    chosen = [plan for plan in found if suite is None or plan["suite"] == suite]
+    return sorted(chosen, key=lambda plan: (plan["started_at"], plan["run_id"]), reverse=True)
+
+
+def _head(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a list says of a plan; the grid, which is most of it, is let go at once."""
     return {
         "run_id": plan["run_id"],
         "suite": plan["suite"],
@@ -85,7 +97,22 @@ def _entry(store: Store, key: str, keys: set[str], committed: Mapping[str, str])
         "part_of": (plan.get("sweep") or {}).get("sweep_id"),
         "trigger": plan["trigger"],
         "model": plan["model"],
-        "complete": complete,
+    }
+
+
+def _entry(store: Store, plan: Mapping[str, Any], committed: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        summary = json.loads(store.read(summary_key(plan["run_id"])))
+    except MissingError:
+        summary = {}
+    manifest = committed.get(plan["run_id"])
+    if manifest is not None and not summary.get("complete"):
+        # It died between its commit and its summary: the manifest is what counts.
+        facts = json.loads(store.read(manifest)).get("facts", {})
+        summary = {"verdict": facts.get("verdict"), "cost_usd": {}}
+    return {
+        **plan,
+        "complete": manifest is not None,
         "verdict": summary.get("verdict"),
         "exit_code": summary.get("exit_code"),
         "cells": summary.get("cells"),

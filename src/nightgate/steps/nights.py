@@ -7,10 +7,9 @@ and the summaries table only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from datetime import UTC
-from typing import Any, TypeVar
+from typing import Any
 
 from nightgate.errors import MissingError
 from nightgate.flakiness import Found, Identity, Night, Pair
@@ -18,23 +17,13 @@ from nightgate.ports import Store
 from nightgate.rows import keys
 from nightgate.rows.keys import RunAddress
 from nightgate.rows.manifests import Manifest
+from nightgate.steps.readers import side_by_side
 from nightgate.steps.reading import rows_of
 
-READERS = 16
-"""Objects read at a time: a store on a network answers many at once."""
 _COLUMNS = (
     "case_id", "case_hash", "evaluator", "evaluator_version", "judge_fingerprint", "threshold", "stage",
     "agent_model", "planned", "passed", "failed", "not_applicable_required",
 )  # fmt: skip
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-def side_by_side(read: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """What ``read`` makes of each item, in their order; many at a time."""
-    with ThreadPoolExecutor(READERS, thread_name_prefix="nightgate-read") as threads:
-        return list(threads.map(read, items))
 
 
 def addresses(store: Store, suite: str) -> list[RunAddress]:

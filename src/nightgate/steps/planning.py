@@ -34,7 +34,7 @@ from nightgate.plans import (
 )
 from nightgate.ports import Store
 from nightgate.requests import RunRequest
-from nightgate.rows.keys import checked_id, plan_key, selection_key
+from nightgate.rows.keys import checked_id, plan_key, run_prefix, selection_key
 from nightgate.rows.redaction import redact_text, redact_texts
 from nightgate.version import VERSION
 
@@ -219,7 +219,7 @@ def store_plan(store: Store, plan: Plan) -> None:
         f"or go on with that run by --resume {plan.run_id}"
     )
     # The same plan again is no conflict to the store, and would still be paid for once more.
-    if {key, selection_key(plan.run_id)} & set(store.find(f"runs/{plan.run_id}/")):
+    if {key, selection_key(plan.run_id)} & set(store.children(run_prefix(plan.run_id))):
         raise taken
     try:
         store.create(key, plan.to_json())

@@ -15,7 +15,7 @@ from nightgate.ports import Store
 from nightgate.reports.pages.values import PlayedCase
 from nightgate.rows import keys
 from nightgate.rows.casewise import CaseRows
-from nightgate.rows.facts import cell_from_row, trial_from_row
+from nightgate.rows.facts import CELL_COLUMNS, cell_from_row, trial_from_row
 from nightgate.rows.manifests import Manifest
 from nightgate.rows.parts import checked_bytes
 from nightgate.rows.schemas import TRANSCRIPTS
@@ -44,8 +44,8 @@ def played_cases(store: Store, plan: Plan) -> Iterator[PlayedCase]:
 
 def _committed(store: Store, manifest: Manifest, cases: Iterable[PlannedCase]) -> Iterator[PlayedCase]:
     trials, scores = (
-        CaseRows(table_of(store, manifest, part) for part in manifest.of(table))
-        for table in (keys.TRIALS, keys.SCORES)
+        CaseRows((table_of(store, manifest, part) for part in manifest.of(table)), columns)
+        for table, columns in ((keys.TRIALS, None), (keys.SCORES, (*CELL_COLUMNS, "cost_nanousd")))
     )
     transcripts = _transcripts(store, manifest)
     for case in cases:

@@ -21,6 +21,7 @@ from nightgate.steps import nightdocs
 from nightgate.steps.nights import series_of
 from nightgate.steps.played import played_cases
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
+from nightgate.steps.simulated import notice_of
 
 INDEX = "index.html"
 WRITERS = 16
@@ -42,7 +43,7 @@ def pages_of_run(
         store: Where the run lies.
         run_id: The run, complete or not.
         store_flag: The store as commands have to name it; None: they need not.
-        notice: Said at the top of every page.
+        notice: Said at the top of every page; None: what the store itself says, such as that it is simulated.
 
     Raises:
         MissingError: If there is no such run, or it has no summary yet.
@@ -73,7 +74,7 @@ def facts_of_run(
         history=history,
         troubles=tuple(troubles),
         store_flag=store_flag,
-        notice=notice,
+        notice=notice if notice is not None else notice_of(store),
     )
 
 
@@ -101,7 +102,7 @@ def keep_pages(store: Store, run_id: str, *, store_flag: str | None = None) -> N
 
 def has_pages(store: Store, run_id: str) -> bool:
     """Whether the page set of a run is there, whole."""
-    return bool(store.find(keys.report_key(run_id, INDEX)))
+    return bool(store.find(keys.report_index_key(run_id)))
 
 
 def _summary(store: Store, run_id: str) -> Mapping[str, Any]:

@@ -186,7 +186,7 @@ def store_selection(store: Store, selection: Selection) -> None:
         f"run id {selection.sweep_id!r} is taken in {store.uri}: choose another --run-id, or go on with "
         f"that sweep by --resume {selection.sweep_id}"
     )
-    if any(True for _ in store.find(f"runs/{selection.sweep_id}/")):
+    if store.children(keys.run_prefix(selection.sweep_id)):
         raise taken
     try:
         store.create(keys.selection_key(selection.sweep_id), selection.to_json())

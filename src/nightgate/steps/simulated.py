@@ -16,8 +16,8 @@ from nightgate.rows.keys import demo_key
 from nightgate.version import VERSION
 
 NOTICE = (
-    "Simulated data: `nightgate demo` made these nights from scripts. No model was called, and the dollars are "
-    "made up."
+    "Simulated data: `nightgate demo` made these nights from scripts. "
+    "No model was called, and the dollars are made up."
 )
 
 

@@ -1,7 +1,7 @@
 """A word from a run's parent to its workers: stop.
 
-Owns ``runs/<run_id>/stop.json``. Prefect tells a worker's flow run that it was cancelled only while its server
-answers, and gives up for good after an outage; workers ask the store anyway. Knows no worker.
+Owns ``runs/<run_id>/stop.json``. Prefect tells a worker's flow run that it was cancelled only while its
+server answers, and gives up for good after an outage; workers ask the store anyway. Knows no worker.
 """
 
 from __future__ import annotations

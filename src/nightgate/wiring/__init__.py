@@ -40,6 +40,7 @@ from nightgate.wiring.afterwards import (
 )
 from nightgate.wiring.afterwards import told as told_afterwards
 from nightgate.wiring.alerts import check_channels
+from nightgate.wiring.counting import as_planned, cells_done, counting
 from nightgate.wiring.drains import drain
 from nightgate.wiring.fleets import finish_fleet, plan_fleet, roster, stop_fleet
 from nightgate.wiring.groups import open_group, run_selection, selection_forecast
@@ -60,6 +61,7 @@ from nightgate.wiring.rooms import (
     stopping_on_signals,
     work,
 )
+from nightgate.wiring.showing import shown
 from nightgate.wiring.sweeps import suite_folder, suite_of, sweep_forecast
 
 __all__ = [
@@ -70,11 +72,14 @@ __all__ = [
     "TakenUp",
     "afterwards",
     "alert",
+    "as_planned",
     "baseline_word",
     "canaries",
     "cancellable",
+    "cells_done",
     "check_channels",
     "committed",
+    "counting",
     "drain",
     "every_suite",
     "find_flaky",
@@ -95,11 +100,12 @@ __all__ = [
     "reruns_beside",
     "room_of",
     "roster",
-    "stop_fleet",
     "run_request",
     "run_selection",
     "run_suite",
     "selection_forecast",
+    "shown",
+    "stop_fleet",
     "stopping_on_signals",
     "stored_summary",
     "suite_folder",

@@ -198,6 +198,7 @@ async def _carried_out(
         await furniture.stack.aclose()
         raise
     progress.on_plan(plan)
+    progress.on_there(0, len(own[0]))
     done = Done(trials=readers, cells=frozenset(own[0]))
     room = opened(furniture, plan, done, progress, began)
     with stopping_on_signals(plan.run_id):

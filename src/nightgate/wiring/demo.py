@@ -8,7 +8,7 @@ and no figure leaves the machine. Knows no command line.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -52,31 +52,38 @@ def run_id_of(suite: str, night: int) -> str:
     return f"{suite}-night-{night:02d}"
 
 
-async def make_demo(folder: Path, month: Month, told: Callable[[int], None] = lambda _: None) -> None:
+async def make_demo(
+    folder: Path,
+    month: Month,
+    told: Callable[[int], None] = lambda _: None,
+    *,
+    stories: Sequence[Story] = STORIES,
+) -> None:
     """Fill a folder with a month.
 
     Args:
         folder: New or empty.
         month: What happens in it.
         told: Called with each night, from 1, once all suites have it.
+        stories: The suites, with what happens to them.
 
     Raises:
         InputError: If something is in the folder, or it cannot be written; nothing was written then.
     """
     _refuse_taken(folder)
-    place(folder, _files())
+    place(folder, _files(stories))
     store = open_store(str(folder / STORE))
-    mark_simulated(store, _facts(month))
+    mark_simulated(store, _facts(month, stories))
     counted: dict[int, int] = {}
 
     def played(night: int) -> None:
         counted[night] = counted.get(night, 0) + 1
-        if counted[night] == len(STORIES):
+        if counted[night] == len(stories):
             told(night)
 
     with logs.silent(), settled_heap(hold=True):
         # Side by side: while one suite waits for the disk the other plays.
-        suites = [asyncio.create_task(_play(folder, store, month, story, played)) for story in STORIES]
+        suites = [asyncio.create_task(_play(folder, store, month, story, played)) for story in stories]
         try:
             await asyncio.gather(*suites)
         finally:
@@ -99,22 +106,22 @@ def _refuse_taken(folder: Path) -> None:
         raise InputError(msg)
 
 
-def _files() -> dict[str, str]:
+def _files(stories: Sequence[Story]) -> dict[str, str]:
     return {
         f"{CASES}/{story.suite}/{name}": text
-        for story in STORIES
+        for story in stories
         for name, text in sample_files(story.suite).items()
     }
 
 
-def _facts(month: Month) -> dict[str, Any]:
-    events = [asdict(event) | {"date": f"{month.start(event.night):%Y-%m-%d}"} for event in month.events()]
-    return {
-        "seed": month.seed,
-        "nights": month.nights,
-        "suites": [story.suite for story in STORIES],
-        "events": events,
-    }
+def _facts(month: Month, stories: Sequence[Story]) -> dict[str, Any]:
+    suites = [story.suite for story in stories]
+    events = [
+        asdict(event) | {"date": f"{month.start(event.night):%Y-%m-%d}"}
+        for event in month.events()
+        if event.suite in suites
+    ]
+    return {"seed": month.seed, "nights": month.nights, "suites": suites, "events": events}
 
 
 async def _play(
@@ -125,10 +132,11 @@ async def _play(
     written = await asyncio.to_thread(load_suite, path)
     promoted = False
     for night in range(1, month.nights + 1):
+        run_id = run_id_of(story.suite, night)
         request = RunRequest(
             suite=str(path),
             store=store.uri,
-            run_id=run_id_of(story.suite, night),
+            run_id=run_id,
             judge=month.judge(story, night),
             trials=story.trials,
             seed=month.seed,
@@ -142,7 +150,7 @@ async def _play(
         suite = written.model_copy(update={"model": model, "alerts": ()})
         verdict = await _night(request, suite, store, month, story, night)
         if not promoted and verdict is Verdict.PASS:
-            await asyncio.to_thread(promote, store, request.run_id, now=month.start(night) + _SETTLED)
+            await asyncio.to_thread(promote, store, run_id, now=month.start(night) + _SETTLED)
             promoted = True
         played(night)
 

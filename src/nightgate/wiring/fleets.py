@@ -37,7 +37,7 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
     Starting a run again with its run id is the resume: a parent that was killed is simply started again.
 
     Returns:
-        ``run_id``, ``shards``, ``trials``, and ``request``: the parameters for its workers.
+        ``run_id``, ``suite``, ``shards``, ``trials``, and ``request``: the parameters for its workers.
 
     Raises:
         InputError: Before anything was spent.
@@ -54,7 +54,13 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
     if whole is not None:
         # A parent died between the commit and its last alert: what is left to do follows the gate.
         parameters = request.parameters()
-        return {"run_id": whole.run_id, "shards": 0, "trials": whole.trial_count, "request": parameters}
+        return {
+            "run_id": whole.run_id,
+            "suite": whole.suite,
+            "shards": 0,
+            "trials": whole.trial_count,
+            "request": parameters,
+        }
     try:
         room = await open_room(request, progress, store=store, joining=True)
     except InputError:
@@ -75,6 +81,7 @@ async def plan_fleet(request: RunRequest, progress: Progress | None = None) -> d
         await room.close()
     return {
         "run_id": run_id,
+        "suite": room.plan.suite,
         "shards": len(room.shards),
         "trials": room.plan.trial_count,
         "request": replace(room.furniture.request, run_id=None, resume=run_id).parameters(),

@@ -1,23 +1,26 @@
 """The simulated month: what happens on which night, and what it does to what models say.
 
-Owns the calendar, the chance of the flaky case and the made-up tokens and prices. A script says the same every
-night, and another text would be another model; so what differs from night to night under one name is drawn
-here, on the script as it was read, and the files stay as they are. Knows no store and plays nothing.
+Owns the calendar, the chance of the flaky case and the made-up tokens and prices. A script says the same
+every night, and another text would be another model; so what differs from night to night under one name is
+drawn here, on the script as it was read, and the files stay as they are. Knows no store and plays nothing.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import TypeVar
 
 from nightgate.calls import Role
 from nightgate.cases import canonical_json
 from nightgate.cases.script_steps import ScriptPrice, ScriptUsage, Step
 from nightgate.cases.scripts import Playlist, Replies, Script
 from nightgate.errors import InputError
+
+S = TypeVar("S", bound=Step)
 
 NIGHTS = 30
 LEAST_NIGHTS = 10
@@ -102,7 +105,8 @@ class Month:
     """The calendar of a month that is over.
 
     Attributes:
-        nights: How many; its events keep their places in a shorter one.
+        nights: How many; its events keep their places in a shorter one. Under 20 ``appointments`` has too few
+            trials before the change for the flake board to call it a break.
         seed: Another one draws another flaky case's luck, and nothing else.
         end: Midnight, UTC, after the last night.
     """
@@ -162,7 +166,9 @@ class Month:
             return Event(night=night, suite=story.suite, what=what, text=text)
 
         if story.flaky is not None:
-            yield event(1, "flaky", f"{story.flaky} is flaky all month: it fails now and then, and is not broken")
+            yield event(
+                1, "flaky", f"{story.flaky} is flaky all month: it fails now and then, and is not broken"
+            )
         text = f"model {story.before} -> {story.after}: {', '.join(story.worse)} break"
         yield event(self.model_night, "model", text)
         left = f"all but {', '.join(story.answered)}" if story.answered else "every trial"
@@ -209,25 +215,26 @@ def _down(story: Story, script: Script) -> Script:
 def _counted(script: Script, role: Role) -> Script:
     """A script whose steps say how many tokens they took."""
 
-    def counted(index: int, step: Step) -> Step:
-        return step.model_copy(update={"usage": _usage(role, index, step)})
+    def counted(replies: Replies) -> Replies:
+        return Replies(trials=tuple(_counted_steps(playlist, role) for playlist in replies.trials))
 
     return replace(
         script,
-        replies={case: _each(found, counted) for case, found in script.replies.items()},
+        replies={case: counted(found) for case, found in script.replies.items()},
         judgements={
-            name: {case: _each(found, counted) for case, found in by_case.items()}
+            name: {case: counted(found) for case, found in by_case.items()}
             for name, by_case in script.judgements.items()
         },
     )
 
 
-def _each(replies: Replies, change: Callable[[int, Step], Step]) -> Replies:
-    def changed(playlist: Playlist) -> Playlist:
-        steps = tuple(change(i, step) for i, step in enumerate(playlist.steps))
-        return replace(playlist, steps=steps, choices=tuple(change(0, each) for each in playlist.choices))
+def _counted_steps(playlist: Playlist, role: Role) -> Playlist:
+    steps = tuple(_used(step, role, index) for index, step in enumerate(playlist.steps))
+    return replace(playlist, steps=steps, choices=tuple(_used(each, role, 0) for each in playlist.choices))
 
-    return Replies(trials=tuple(map(changed, replies.trials)))
+
+def _used(step: S, role: Role, index: int) -> S:
+    return step.model_copy(update={"usage": _usage(role, index, step)})
 
 
 def _usage(role: Role, index: int, step: Step) -> ScriptUsage:

@@ -63,6 +63,8 @@ class Progress:
 
     on_plan: Callable[[Plan], None] = lambda _: None
     on_warning: Callable[[str], None] = lambda _: None
+    on_there: Callable[[int, int], None] = lambda *_: None
+    """Trials and cells that were stored before: a run that is taken up plays the rest."""
     on_trial: Callable[[Trial], None] = lambda _: None
     on_cell: Callable[[Cell], None] = lambda _: None
     on_judged: Callable[[], None] = lambda: None
@@ -184,6 +186,8 @@ async def open_room(
     plan, done = await _planned(furniture, stored, now, sweeps=sweeps, joining=joining, again=again)
     furniture.stack.enter_context(settled_heap())
     progress.on_plan(plan)
+    # Of a sweep all trials are there; each is told again once it has its findings.
+    progress.on_there(0 if plan.is_sweep else len(done.trials), len(done.cells))
     for warning in (*warned, *furniture.warnings):
         progress.on_warning(warning)
     if furniture.hub.queues is not None and furniture.shared is None:

@@ -241,6 +241,17 @@ def test_a_script_is_found_in_the_first_folder_that_has_it(tmp_path: Path) -> No
     assert model.get_config()["model_id"] == "scripted:base"
 
 
+def test_a_script_that_was_edited_is_read_again(tmp_path: Path) -> None:
+    """Scripts are read once while their text is the same; one process may outlive an edit."""
+    texts = []
+    for said in ("yes", "no"):
+        (tmp_path / "base.yaml").write_text(f"replies: {{'*': [{{say: '{said}'}}]}}")
+        script = build_model(parse_spec("scripted:base"), script_dirs=[tmp_path]).script
+        texts.append(script.steps(role="agent", case_id="a", trial=0).steps[0].say)
+
+    assert texts == ["yes", "no"]
+
+
 def test_an_unknown_script_names_the_nearest(tmp_path: Path) -> None:
     """And where it was looked for."""
     (tmp_path / "baseline.yaml").write_text("replies: {'*': [{say: x}]}")

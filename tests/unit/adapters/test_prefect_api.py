@@ -107,7 +107,7 @@ def an_automation(within_s: float, *, enabled: bool = True) -> dict[str, Any]:
 def server() -> Iterator[Server]:
     """All is well with it."""
     with Server() as found:
-        thread = threading.Thread(target=found.serve_forever)
+        thread = threading.Thread(target=found.serve_forever, args=(0.01,))
         thread.start()
         yield found
         found.shutdown()

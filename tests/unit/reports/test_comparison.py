@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nightgate.comparisons import Outcome, factors
-from nightgate.reports.comparison import brief, render
+from nightgate.reports import comparison
+from nightgate.reports.comparison import render
 from nightgate.reports.terminal import render as terminal
 from nightgate.steps.comparing import document
 from pairs import a_side, beside, judge, some
@@ -18,12 +19,16 @@ def outcome(before: dict[str, str], after: dict[str, str], **more: object) -> Ou
 
 def told(found: Outcome) -> list[str]:
     """The lines of a run's end."""
-    return list(brief({"comparison": found.as_dict(), "changes": found.changes()}))
+    summary = {"comparison": found.as_dict(), "changes": found.changes()}
+    flips = (line for lines in comparison.changed(summary).values() for line in lines)
+    return [*comparison.beside(summary), *flips]
 
 
 def test_a_run_without_a_base_says_nothing_of_one() -> None:
     """Older documents have no such key at all."""
-    assert list(brief({})) == list(brief({"comparison": None})) == []
+    for summary in ({}, {"comparison": None}):
+        assert list(comparison.beside(summary)) == []
+        assert comparison.changed(summary) == {}
 
 
 def test_a_regression_is_told_with_cases_and_causes() -> None:
@@ -31,9 +36,9 @@ def test_a_regression_is_told_with_cases_and_causes() -> None:
     lines = told(outcome(some(30), {**some(30), **{f"c{n}": "F" for n in range(9)}}, nightgate="2"))
 
     assert lines[0].startswith("baseline: regressed against base: E 100% -> 70%, by -30.0 points [")
-    assert lines[1] == "newly broken: c0 (E) 1/1 -> 0/1"
-    assert "and 1 more newly broken" in lines
-    assert lines[-1] == "changed since: nightgate: unknown -> 2"
+    assert lines[1] == "changed since: nightgate: unknown -> 2"
+    assert lines[2] == "newly broken: c0 (E) 1/1 -> 0/1"
+    assert lines[-1] == "newly broken: c8 (E) 1/1 -> 0/1"
 
 
 def test_what_cannot_be_compared_is_told_once_a_reason() -> None:

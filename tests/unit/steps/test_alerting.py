@@ -13,7 +13,7 @@ import pytest
 
 from nightgate.adapters.store.folder import FolderStore
 from nightgate.adapters.store.memory import InMemoryStore
-from nightgate.rows.keys import alert_report_key, alerts_key
+from nightgate.rows.keys import alert_report_key, alerts_key, report_index_key
 from nightgate.steps.alerting import Telling, alert
 from nightgate.steps.delivering import Patience
 from nightgate.testing import FixedClock, RecordingChannel
@@ -59,6 +59,19 @@ def test_three_nights_of_a_regression_are_one_opening_and_its_end_one_closing(
     tell(store, put_night(store, 5, flakiness=flakiness()), channel, at=moment(5))
 
     assert titles(channel)[1:] == ["support: over: gate passes again, 1 fixed"]
+
+
+def test_a_message_names_the_page_by_the_stores_own_address(
+    store: InMemoryStore, channel: RecordingChannel
+) -> None:
+    """Of a bucket the s3:// address: whoever may read it knows what to do with that."""
+    store.uri = "s3://evals/nightly"
+    run_id = regression(store, 1)
+    store.replace(report_index_key(run_id), b"")
+
+    tell(store, run_id, channel, at=moment(1))
+
+    assert channel.messages[0].facts["report"] == f"s3://evals/nightly/runs/{run_id}/report/index.html"
 
 
 def test_a_break_that_its_own_night_could_not_tell_is_told_by_the_next(

@@ -12,6 +12,7 @@ from makers import a_suite
 from nightgate.adapters.store.folder import FolderStore
 from nightgate.errors import InputError
 from nightgate.requests import RunRequest
+from nightgate.rows.keys import report_index_key
 from nightgate.testing import RecordingChannel
 from nightgate.wiring.alerts import alerts_line, check_channels, looked_at, refuse_bad_channels, send_alerts
 from nights import green, put_night, red
@@ -52,13 +53,27 @@ def test_the_message_names_the_store_and_the_served_report(
     assert alerts_line(report) == "alerts: 1 sent to default (a recording)"
 
 
-def test_without_a_served_report_the_store_is_named(store: FolderStore) -> None:
-    """Better a path than nothing."""
+@pytest.mark.parametrize(
+    ("pages", "key"), [(True, "runs/night-1/report/index.html"), (False, "runs/night-1/summary.json")]
+)
+@pytest.mark.parametrize("base", [None, "https://evals.invalid/store/"])
+def test_a_message_links_to_the_runs_page_or_else_to_its_summary(
+    store: FolderStore, monkeypatch: pytest.MonkeyPatch, base: str | None, pages: bool, key: str
+) -> None:
+    """In the store's folder, or where that is served; never to a page that was not written."""
+    if base is not None:
+        monkeypatch.setenv("NIGHTGATE_REPORT_URL", base)
     channel = RecordingChannel()
+    run_id = put_night(store, 1, red())
+    if pages:
+        store.replace(report_index_key(run_id), b"<!doctype html>")
 
-    send(store, put_night(store, 1, red()), channels={"default": channel})
+    send(store, run_id, channels={"default": channel})
 
-    assert f"report: {store.uri}/runs/night-1/summary.json" in channel.messages[0].body
+    link = f"{(base or store.uri).rstrip('/')}/{key}"
+    assert f"report: {link}\n" in f"{channel.messages[0].body}\n"
+    assert channel.messages[0].facts["report"] == link
+    assert base is not None or Path(link).exists()
 
 
 def test_default_without_configuration_is_the_log_and_that_is_said(

@@ -43,6 +43,16 @@ def checked_prefix(prefix: str) -> str:
     return prefix
 
 
+def cut_below(key: str, prefix: str) -> str:
+    """A key that starts with ``prefix``, up to the first ``/`` behind it.
+
+    >>> cut_below("runs/r-1/plan.json", "runs/"), cut_below("runs/r-1/plan.json", "runs/r-1/")
+    ('runs/r-1/', 'runs/r-1/plan.json')
+    """
+    name, slash, _ = key[len(prefix) :].partition("/")
+    return prefix + name + slash
+
+
 def swap_conflict(uri: str, key: str) -> ConflictError:
     """What a swap raises when the key no longer holds what was read before."""
     msg = f"{uri}: {key} was changed by another process meanwhile; read it again and decide anew"

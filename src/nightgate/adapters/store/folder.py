@@ -96,7 +96,26 @@ class FolderStore:
         """
         folder = checked_prefix(prefix).rpartition("/")[0]
         with self._said(prefix):
-            return sorted(key for key in _walk(self.root / folder, folder) if key.startswith(prefix))
+            found = [
+                [key] if not entry.is_dir() else list(_walk(Path(entry.path), key))
+                for key, entry in _entries(self.root / folder, folder)
+                if key.startswith(prefix)  # what lies beside it is not even looked at
+            ]
+            return sorted(key for keys in found for key in keys)
+
+    def children(self, prefix: str) -> list[str]:
+        """What starts with ``prefix``, cut after the first ``/`` behind it, each once and sorted.
+
+        Raises:
+            StoreError: If the file system refuses.
+        """
+        folder = checked_prefix(prefix).rpartition("/")[0]
+        with self._said(prefix):
+            return sorted(
+                f"{key}/" if entry.is_dir() else key
+                for key, entry in _entries(self.root / folder, folder)
+                if key.startswith(prefix) and (not entry.is_dir() or _holds_any(Path(entry.path)))
+            )
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove keys, and folders that this leaves empty.
@@ -191,20 +210,38 @@ def _opened(path: Path) -> Iterator[BufferedWriter]:
         return
 
 
-def _walk(top: Path, base: str) -> Iterator[str]:
-    """Keys of all files below ``top``, temporary ones left out; a folder that vanishes is empty."""
+def _entries(top: Path, base: str) -> list[tuple[str, os.DirEntry[str]]]:
+    """What lies in a folder, with its key; temporary files left out. A folder that vanishes is empty."""
     try:
-        entries = list(os.scandir(top))
+        with os.scandir(top) as entries:
+            return [
+                (f"{base}/{entry.name}" if base else entry.name, entry)
+                for entry in entries
+                if not entry.name.startswith(_TEMPORARY)
+            ]
     except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in entries:
-        if entry.name.startswith(_TEMPORARY):
-            continue
-        key = f"{base}/{entry.name}" if base else entry.name
+        return []
+
+
+def _walk(top: Path, base: str) -> Iterator[str]:
+    """Keys of all files below ``top``."""
+    for key, entry in _entries(top, base):
         if entry.is_dir():
             yield from _walk(Path(entry.path), key)
         else:
             yield key
+
+
+def _holds_any(top: Path) -> bool:
+    """Whether there is a file below a folder; it stops at the first, because there may be thousands."""
+    try:
+        with os.scandir(top) as entries:
+            return any(
+                not entry.name.startswith(_TEMPORARY) and (not entry.is_dir() or _holds_any(Path(entry.path)))
+                for entry in entries
+            )
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _remove_empty(folder: Path) -> bool:

@@ -8,7 +8,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from nightgate.adapters.store.checks import checked_key, checked_prefix, settle_conflict, swap_conflict
+from nightgate.adapters.store.checks import (
+    checked_key,
+    checked_prefix,
+    cut_below,
+    settle_conflict,
+    swap_conflict,
+)
 from nightgate.errors import MissingError
 
 
@@ -71,6 +77,11 @@ class InMemoryStore:
         checked_prefix(prefix)
         with self._lock:
             return sorted(key for key in self._objects if key.startswith(prefix))
+
+    def children(self, prefix: str) -> list[str]:
+        """What starts with ``prefix``, cut after the first ``/`` behind it, each once and sorted."""
+        found = self.find(prefix)
+        return sorted({cut_below(key, prefix) for key in found})
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove keys; those that are gone already are no error."""

@@ -164,15 +164,28 @@ class S3Store:
         Raises:
             StoreError: As for ``create``.
         """
+        return sorted(self._listed(prefix))
+
+    def children(self, prefix: str) -> list[str]:
+        """What starts with ``prefix``, cut after the first ``/`` behind it, each once and sorted.
+
+        The server cuts: 1,000 names an answer, whatever lies below them.
+
+        Raises:
+            StoreError: As for ``create``.
+        """
+        return sorted(set(self._listed(prefix, Delimiter="/")))
+
+    def _listed(self, prefix: str, **options: str) -> Iterator[str]:
         base = f"{self.prefix}/" if self.prefix else ""
-        keys: list[str] = []
         with self._said(prefix):
             pages = self.client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.bucket, Prefix=base + checked_prefix(prefix)
+                Bucket=self.bucket, Prefix=base + checked_prefix(prefix), **options
             )
             for page in pages:
-                keys.extend(entry["Key"][len(base) :] for entry in page.get("Contents", ()))
-        return sorted(key for key in keys if not key.endswith("/"))
+                keys = (entry["Key"][len(base) :] for entry in page.get("Contents", ()))
+                yield from (key for key in keys if not key.endswith("/"))  # a console's mark of a folder
+                yield from (entry["Prefix"][len(base) :] for entry in page.get("CommonPrefixes", ()))
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove keys; those that are gone already are no error.

@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 from nightgate.plans import PlannedEvaluator
 from nightgate.prices import NANO
 from nightgate.reports.figures import in_quarantine
 from nightgate.reports.pages.figures import Figures
+from nightgate.reports.pages.marks import night_cell
 from nightgate.reports.pages.shell import page
 from nightgate.reports.pages.talk import steps
 from nightgate.reports.pages.texts import Text, Texts
@@ -75,7 +78,7 @@ def case_pages(facts: RunFacts, played: PlayedCase, rows: Mapping[str, int]) -> 
         trials=[_trial(number, played, texts) for number in played.numbers],
         frames=_frames(played, texts),
         quarantine=in_quarantine(facts.summary).get(case_id),
-        history=facts.history.get(case_id, ()),
+        history=[(entry["evaluator"], _night_cells(entry)) for entry in facts.history.get(case_id, ())],
         nights=facts.nights,
         rerun=rerun_command(facts, case_id, len(played.numbers)),
     )
@@ -111,6 +114,16 @@ def rerun_command(facts: RunFacts, case_id: str, trials: int) -> str:
     if facts.store_flag:
         words += ["--store", shell_word(facts.store_flag)]
     return " ".join(words)
+
+
+def _night_cells(entry: Mapping[str, Any]) -> Markup:
+    """A row's fields, one a night: on a page set of 450 cases there are eighty thousand."""
+    changed: dict[int, tuple[str, ...]] = {}
+    for mark in entry["changes"]:
+        changed[mark["night"]] = (*changed.get(mark["night"], ()), str(mark["what"]))
+    counts = zip(entry["nights"]["passed"], entry["nights"]["judged"], strict=True)
+    cells = (night_cell(*found, changed.get(night, ())) for night, found in enumerate(counts))
+    return Markup().join(cells)
 
 
 def _counts(summary: Mapping[str, Any], rows: Mapping[str, int]) -> list[str]:

@@ -57,6 +57,24 @@ def trial_link(href: str, trial: int, word: str) -> Markup:
     )
 
 
+@lru_cache(maxsize=1024)
+def night_cell(passed: int | None, judged: int | None, changed: tuple[str, ...] = ()) -> Markup:
+    """A night's field of a table: passed of judged; where nothing was judged, a hole and no zero.
+
+    Args:
+        passed: Trials.
+        judged: Trials.
+        changed: What a mark says to have changed before that night.
+    """
+    if passed is None or judged is None:
+        tone_, shown = "calm", '<span class="vh">not judged</span>'
+    else:
+        sign = '<span aria-hidden="true">✗ </span>' if passed < judged else ""
+        tone_, shown = "bad" if sign else "good", f"{sign}{passed}/{judged}"
+    marks = "".join(f'<span class="mark">{_quoted(what)} changed</span>' for what in changed)
+    return Markup(f'<td class="{tone_}">{shown}{marks}</td>')  # noqa: S704
+
+
 def block(text: Text | None, kind: str = "said") -> Markup:
     """A text of its own lines; shortened where it is long, with a link to all of it.
 
