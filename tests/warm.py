@@ -56,9 +56,14 @@ class Child:
         self.pid = self._number(None)
 
     def poll(self) -> int | None:
-        """The exit code, if it has ended."""
-        with contextlib.suppress(TimeoutError):
-            self.wait(0)
+        """The exit code, if it has ended. Does not wait for another thread that waits for the end."""
+        if self.returncode is None and self._waiting.acquire(blocking=False):
+            try:
+                self._take(0)
+            except TimeoutError:
+                pass
+            finally:
+                self._waiting.release()
         return self.returncode
 
     def send_signal(self, number: int) -> None:
@@ -78,10 +83,7 @@ class Child:
             TimeoutError: If it takes longer.
         """
         with self._waiting:
-            if self.returncode is None:
-                self.returncode = self._number(timeout)
-                self._line.close()
-        return self.returncode
+            return self._take(timeout)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Wait for its end: stdout and stderr.
@@ -101,6 +103,12 @@ class Child:
         self.kill()
         self.wait()
         self._forgotten()
+
+    def _take(self, timeout: float | None) -> int:
+        if self.returncode is None:
+            self.returncode = self._number(timeout)
+            self._line.close()
+        return self.returncode
 
     def _number(self, timeout: float | None) -> int:
         """The next that the server says of it: its process id, then how it ended."""

@@ -14,6 +14,13 @@ import pyarrow as pa
 
 from nightgate.rows.tables import table_rows
 
+CELL_COLUMNS = (
+    "run_id", "case_id", "trial", "evaluator", "evaluator_version", "status", "reason", "score", "label",
+    "blame", "details", "judge_model", "judge_fingerprint", "latency_ms", "attempt", "scored_at",
+    "reused_from",
+)  # fmt: skip
+"""What ``facts.cell_from_row`` reads of a scores row."""
+
 
 class CaseRows:
     """The rows of one table of a run, by case.

@@ -235,14 +235,6 @@ def _prompt(transcript: Mapping[str, Any] | None) -> str | None:
     return None if text is None else intern(text)
 
 
-CELL_COLUMNS = (
-    "run_id", "case_id", "trial", "evaluator", "evaluator_version", "status", "reason", "score", "label",
-    "blame", "details", "judge_model", "judge_fingerprint", "latency_ms", "attempt", "scored_at",
-    "reused_from",
-)  # fmt: skip
-"""What ``cell_from_row`` reads of a scores row."""
-
-
 def cell_from_row(row: Mapping[str, Any]) -> Cell:
     """A stored cell as another run takes it over: tokens and money stand where it was paid, and are 0 here.
 

@@ -14,8 +14,8 @@ from nightgate.plans import Plan, PlannedCase
 from nightgate.ports import Store
 from nightgate.reports.pages.values import PlayedCase
 from nightgate.rows import keys
-from nightgate.rows.casewise import CaseRows
-from nightgate.rows.facts import CELL_COLUMNS, cell_from_row, trial_from_row
+from nightgate.rows.casewise import CELL_COLUMNS, CaseRows
+from nightgate.rows.facts import cell_from_row, trial_from_row
 from nightgate.rows.manifests import Manifest
 from nightgate.rows.parts import checked_bytes
 from nightgate.rows.schemas import TRANSCRIPTS

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from nightgate.calls import Call
 from nightgate.errors import DamagedError
+from nightgate.rows.casewise import CELL_COLUMNS
 from nightgate.rows.facts import (
     CaseFacts,
     RunFacts,
@@ -56,6 +57,7 @@ def test_a_finding_is_taken_over_without_its_money(cell: Cell) -> None:
     (row,) = table_rows(scores_table([score_row(cell, RUN, case, threshold="0.85")]))
 
     origin = cell.reused_from or "r"
+    assert cell_from_row({name: row[name] for name in CELL_COLUMNS}) == cell_from_row(row)
     assert cell_from_row(row) == replace(cell, cost_nanousd=0, usage=Usage(), reused_from=origin)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from nightgate.reports.pages.suitevalues import Slot, SuiteFacts
 
-MOST_ROWS = 150
+MOST_ROWS = 100
 """A page stays below 5 MB with so many; the rest is said in a line."""
 MOST_SLOTS = 60
 _WORST = {"broken": 0, "suspect": 1, "flaky": 2, "stable fail": 3}

@@ -6,7 +6,7 @@ import pytest
 
 from hostile import EVERYTHING, IMAGE, SCRIPT
 from nightgate.gates import Verdict
-from nightgate.reports.pages.marks import GLYPHS, block, inline, status, trial_link
+from nightgate.reports.pages.marks import GLYPHS, block, inline, night_cell, status, trial_link
 from nightgate.reports.pages.texts import Text, Texts
 from nightgate.scores import Status
 from nightgate.trials import Ending
@@ -58,3 +58,26 @@ def test_a_tall_text_scrolls_and_the_keyboard_reaches_it() -> None:
     """A page of walls is read by nobody."""
     assert 'tabindex="0"' in block(Text("line\n" * 40))
     assert 'tabindex="0"' not in block(Text("line\n" * 4))
+
+
+@pytest.mark.parametrize(
+    ("counts", "tone", "text"),
+    [
+        ((3, 3), "good", "3/3"),
+        ((2, 3), "bad", "✗ 2/3"),
+        ((0, 0), "good", "0/0"),
+        ((None, None), "calm", "not judged"),
+    ],
+)
+def test_a_night_is_shown_as_its_counts_and_a_hole_as_none(
+    counts: tuple[int | None, int | None], tone: str, text: str
+) -> None:
+    """An empty night is no zero, and red is never the only sign."""
+    assert night_cell(*counts).startswith(f'<td class="{tone}">')
+    assert Page(night_cell(*counts)).text == text
+
+
+def test_a_night_says_what_changed_before_it() -> None:
+    """Else a drop looks like the agent's; whatever the name is, it is a text."""
+    assert "script" not in Page(night_cell(1, 1, (SCRIPT,))).tags
+    assert Page(night_cell(1, 1, ("model",))).text == "1/1model changed"  # a line of its own, by its style
