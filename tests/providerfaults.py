@@ -6,6 +6,7 @@ Imports nothing of nightgate.
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -47,7 +48,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(abc.ABC):
     """Something that befalls requests.
 
     Attributes:
@@ -62,9 +63,9 @@ class Fault:
     for_s: float | None = None
     after: int = 0
 
+    @abc.abstractmethod
     def step(self, request: Request, answer: Say) -> Step:
         """What such a request gets instead of its answer."""
-        raise NotImplementedError
 
     @property
     def refuses(self) -> bool:

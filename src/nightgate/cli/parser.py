@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from nightgate.cli import grammar
 from nightgate.cli.flags import command, once_flags, plan_flags, run_flags, series_flag, store_flag
@@ -96,6 +96,26 @@ def build_parser() -> argparse.ArgumentParser:
     run_flags(nightly, one=False)
     once_flags(nightly)
 
+    _page_commands(commands)
+
+    grammar.stored_commands(commands)
+    grammar.doctor_command(commands)
+    grammar.starting_commands(commands)
+    grammar.simulator_commands(commands)
+    grammar.label_commands(commands)
+    grammar.plan_command(commands)
+    grammar.sweep_command(commands)
+    grammar.baseline_commands(commands)
+    grammar.bisect_command(commands)
+    grammar.night_commands(commands)
+    grammar.canary_command(commands)
+    grammar.watch_commands(commands)
+    grammar.fleet_commands(commands)
+    return parser
+
+
+def _page_commands(commands: Any) -> None:
+    """What people look at in a browser."""
     report = command(
         commands, "report", "pages of a stored run, or of a suite's nights, to open from a folder"
     )
@@ -120,18 +140,3 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_argument("folder", metavar="DIR", help="a folder that is new or empty")
     demo.add_argument("--nights", type=int, metavar="N", help="a month of N nights, from 10 (default 30)")
     demo.add_argument("--seed", type=int, default=0, metavar="N", help="another one draws other luck")
-
-    grammar.stored_commands(commands)
-    grammar.doctor_command(commands)
-    grammar.starting_commands(commands)
-    grammar.simulator_commands(commands)
-    grammar.label_commands(commands)
-    grammar.plan_command(commands)
-    grammar.sweep_command(commands)
-    grammar.baseline_commands(commands)
-    grammar.bisect_command(commands)
-    grammar.night_commands(commands)
-    grammar.canary_command(commands)
-    grammar.watch_commands(commands)
-    grammar.fleet_commands(commands)
-    return parser

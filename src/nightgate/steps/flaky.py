@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -27,7 +26,7 @@ from nightgate.steps.flakyplan import explained, quarantined, rerun_id
 from nightgate.steps.histories import compact_months
 from nightgate.steps.readers import side_by_side
 from nightgate.steps.reading import load_plan, manifest_of, rows_of
-from nightgate.trials import Ending
+from nightgate.steps.rerunrows import costs_of, played_by_case
 
 _UNSETTLED_NIGHTS = 30
 _UNSETTLED_RUNS = 100
@@ -239,7 +238,7 @@ def _again(store: Store, rerun: Manifest, night: Night) -> tuple[dict[Pair, Agai
     """What the reruns found of pairs that were the same thing, and those that the budget stopped."""
     found: dict[Pair, Again] = {}
     unpaid: set[Pair] = set()
-    costs, played = _costs(store, rerun), _played_by_case(store, rerun)
+    costs, played = costs_of(store, rerun), played_by_case(store, rerun)
     for row in rows_of(store, rerun, keys.SUMMARIES, _RERUN_COLUMNS):
         pair = (row["case_id"], row["evaluator"])
         asked = night.found.get(pair)
@@ -257,22 +256,6 @@ def _again(store: Store, rerun: Manifest, night: Night) -> tuple[dict[Pair, Agai
             cost = None if shared is None or own is None else shared + own
             found[pair] = Again(row["passed"], failed, played[row["case_id"]], cost)
     return found, frozenset(unpaid)
-
-
-def _played_by_case(store: Store, rerun: Manifest) -> Counter[str]:
-    """Trials that were played, whatever came of them: those left out or unpaid for are rows, too."""
-    endings = rows_of(store, rerun, keys.TRIALS, ("case_id", "ending"))
-    return Counter(row["case_id"] for row in endings if row["ending"] != Ending.NOT_RUN)
-
-
-def _costs(store: Store, rerun: Manifest) -> dict[tuple[str, str | None], int | None]:
-    """Nano-dollars of the reruns by case and, of judges' calls, evaluator; None where a part is unknown."""
-    costs: dict[tuple[str, str | None], int | None] = {}
-    for row in rows_of(store, rerun, keys.CALLS, ("case_id", "evaluator", "cost_nanousd")):
-        key = (row["case_id"], row["evaluator"])
-        before, cost = costs.get(key, 0), row["cost_nanousd"]
-        costs[key] = None if before is None or cost is None else before + cost
-    return costs
 
 
 def _missing(
