@@ -65,6 +65,8 @@ async def _kept(asked: RunRequest, roster: Roster, planned: dict[str, Any]) -> N
             await workers.answered(workers.cancel(runs))
         elif roster.given_up is not None:
             get_run_logger().error(roster.given_up)
+            with contextlib.suppress(StoreError):  # whoever still waits somewhere goes, too
+                await wiring.stop_fleet(asked, planned["run_id"])
 
 
 async def _ask_after(roster: Roster, runs: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ While its server is away it is asked again later: the workers work on without it
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Coroutine
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from prefect import State, get_client, get_run_logger
 from prefect.deployments import arun_deployment
 from prefect.exceptions import ObjectNotFound
-from prefect.states import Cancelling
+from prefect.states import Cancelling, Crashed
 
 DEPLOYMENT = os.environ.get("NIGHTGATE_DRAIN_DEPLOYMENT", "drain/drain")
 _ANSWER_S = 20.0
@@ -41,9 +42,14 @@ async def start(owner: str, planned: dict[str, Any], runs: dict[str, Any]) -> bo
 
 
 async def states(runs: dict[str, Any]) -> dict[str, State[Any]]:
-    """Where the workers' flow runs stand."""
+    """Where the workers' flow runs stand; one that somebody deleted counts as crashed."""
+    found: dict[str, State[Any] | None] = {}
     async with get_client() as client:
-        found = {owner: (await client.read_flow_run(run_id)).state for owner, run_id in runs.items()}
+        for owner, run_id in runs.items():
+            try:
+                found[owner] = (await client.read_flow_run(run_id)).state
+            except ObjectNotFound:
+                found[owner] = Crashed(message="its flow run is gone from Prefect's server")
     return {owner: state for owner, state in found.items() if state is not None}
 
 
@@ -51,4 +57,5 @@ async def cancel(runs: dict[str, Any]) -> None:
     """Tell all workers to stop: they let their shards go."""
     async with get_client() as client:
         for run_id in runs.values():
-            await client.set_flow_run_state(run_id, Cancelling())
+            with contextlib.suppress(ObjectNotFound):
+                await client.set_flow_run_state(run_id, Cancelling())

@@ -188,11 +188,11 @@ class Run:
         (played,) = (run["id"] for run in runs if run["parameters"].get("owner") == owner)
         return self.fleet.worker_of(played)
 
-    def owners(self) -> set[str]:
-        """Who holds shards of it now."""
+    def busiest(self) -> str:
+        """Who holds most of its shards now."""
         with environment(**self.fleet.servers.s3.env):
             claims = claims_of(wiring.open_store(self.request.store), self.run_id)
-        return {claim.owner for claim in claims if claim.stage is Stage.HELD}
+        return Counter(claim.owner for claim in claims if claim.stage is Stage.HELD).most_common(1)[0][0]
 
     def kill_parent(self) -> None:
         """SIGKILL."""

@@ -56,6 +56,8 @@ class Limiter:
     ) -> None:
         self.in_flight = 0
         self.peak = 0
+        self._held_back = 0
+        """Calls that have a slot and wait for the pace or for tokens."""
         self._paused_until = -math.inf
         self._now, self._adapts = now, adapts
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -89,8 +91,8 @@ class Limiter:
 
     @property
     def wanted(self) -> bool:
-        """Whether calls wait for a slot."""
-        return bool(self._queue)
+        """Whether calls wait for more than is allowed: slots, starts or tokens."""
+        return bool(self._queue) or self._held_back > 0
 
     @property
     def free(self) -> bool:
@@ -146,7 +148,12 @@ class Limiter:
         try:
             async with self._gate:  # one at a time, in the order of their turns
                 while (delay := self._delay()) > 0:
-                    await self._sleep(delay)
+                    paused = delay <= self._paused_until - self._now()
+                    self._held_back += not paused
+                    try:
+                        await self._sleep(delay)
+                    finally:
+                        self._held_back -= not paused
         except BaseException:
             self._leave()
             raise

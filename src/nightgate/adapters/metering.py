@@ -230,11 +230,13 @@ class _MeteredCall:
             with waiting(self.scope):
                 await stack.enter_async_context(self.foresight.turn())
                 self.slot = await stack.enter_async_context(self.limiter.slot())
-                await self.meter.budget.admit(self.foresight.nanousd())
+                estimate = self.foresight.nanousd()
+                await self.meter.budget.admit(estimate)
             self.wait_s += time.monotonic() - began_wait
             if self.scope.closed:  # it ended while this call waited: nobody would read the answer
+                self.meter.budget.withdraw(estimate)
                 raise ModelCallError("cancelled", f"{self.wire.spec}: not sent, its trial is over")
-            reservation = self.meter.budget.reserve(self.foresight.nanousd())
+            reservation = self.meter.budget.reserve(estimate)
             start = self._start(attempt)
             self.meter.journal(start)
             reply, began = Reply(self.wire.normalise), time.monotonic()

@@ -78,6 +78,9 @@ class Budget:
     async def admit(self, estimate_nanousd: int) -> None:
         """See to it that there is room for a call about to start, where room can be had."""
 
+    def withdraw(self, estimate_nanousd: int) -> None:
+        """Forget a call that was admitted and is not made."""
+
     def reserve(self, estimate_nanousd: int) -> Reservation:
         """Hold money for a call about to start.
 
@@ -154,6 +157,8 @@ class LeasedBudget(Budget):
         super().__init__(cap_nanousd)
         self._lease = lease
         self._granted = 0
+        self._admitted = 0
+        """Of calls that were admitted and hold nothing yet."""
         self._asking = threading.Lock()
 
     @property
@@ -162,16 +167,43 @@ class LeasedBudget(Budget):
 
     async def admit(self, estimate_nanousd: int) -> None:
         """Lease what the call needs beyond what is left here, if it can be had."""
-        if self._missing(estimate_nanousd) > 0:
-            await asyncio.to_thread(self._top_up, estimate_nanousd)
+        estimate = max(0, estimate_nanousd)
+        # Many are admitted before the first of them reserves: each has to be leased for.
+        with self._lock:
+            self._admitted += estimate
+        try:
+            if self._missing(self._admitted) > 0:
+                await asyncio.to_thread(self._top_up, estimate)
+        except BaseException:
+            self.withdraw(estimate)
+            raise
+
+    def withdraw(self, estimate_nanousd: int) -> None:
+        """Forget a call that was admitted and is not made."""
+        with self._lock:
+            self._admitted = max(0, self._admitted - max(0, estimate_nanousd))
+
+    def reserve(self, estimate_nanousd: int) -> Reservation:
+        """As ``Budget.reserve``, of a call that was admitted."""
+        self.withdraw(estimate_nanousd)
+        return super().reserve(estimate_nanousd)
+
+    def forget(self) -> None:
+        """Give up what is leased and free: somebody took this process for dead, and lent it to others."""
+        with self._lock:
+            self._granted = min(self._granted, self._spent + self._reserved)
 
     def _top_up(self, estimate: int) -> None:
         with self._asking:
-            if (missing := self._missing(estimate)) > 0:
-                self._granted += self._lease(missing)
+            if (missing := self._missing(self._admitted)) > 0:
+                lent = self._lease(missing)
+                # Not for all of them any more: perhaps for this one.
+                if not lent and 0 < (alone := self._missing(estimate)) < missing:
+                    lent = self._lease(alone)
+                self._granted += lent
 
-    def _missing(self, estimate: int) -> int:
-        return self._spent + self._reserved + max(0, estimate) - self._granted
+    def _missing(self, wanted: int) -> int:
+        return self._spent + self._reserved + wanted - self._granted
 
     def add_spent(self, nanousd: int) -> None:
         """Nothing: see above."""

@@ -169,16 +169,6 @@ class Claims:
                 return Taken(shard=shard, before=known.owner if known else None, silent=silent)
         return None
 
-    def look(self) -> bool:
-        """Whether a shard could be taken; none is. From here on the patience counts.
-
-        Raises:
-            StoreError: If the store is away.
-            DamagedError: If a claim is none.
-        """
-        with self._silence():
-            return bool(list(self._takeable()))
-
     def renew(self) -> list[int]:
         """Say that this worker lives.
 
@@ -288,7 +278,10 @@ class Claims:
 
 
 def reopen(store: Store, run_id: str, shards: Collection[int]) -> None:
-    """Free shards of which something is missing after all, so that whoever goes on with the run plays it."""
+    """Let shards of which something is missing be played, whatever stands in the way of whoever goes on.
+
+    One may be marked as done, and one that was let go tells why its run was stopped then.
+    """
     for shard in shards:
         key = claim_key(run_id, shard)
         try:
@@ -296,9 +289,10 @@ def reopen(store: Store, run_id: str, shards: Collection[int]) -> None:
         except MissingError:
             continue
         claim = Claim.from_json(data, key)
-        if claim.stage is Stage.DONE:
+        if claim.stage is Stage.DONE or claim.why is not None:
+            free = replace(claim, stage=Stage.FREE, beat=claim.beat + 1, why=None)
             with contextlib.suppress(ConflictError):  # another parent of the same run was faster
-                store.swap(key, replace(claim, stage=Stage.FREE, beat=claim.beat + 1).to_json(), data)
+                store.swap(key, free.to_json(), data)
 
 
 def release(store: Store, run_id: str, claim: Claim, data: bytes) -> bool:

@@ -149,9 +149,11 @@ def settle(store: Store, run_id: str, owner: str, spent: Callable[[str], int]) -
 
     def settled(known: Purse | None) -> Purse | None:
         held = known.leases.get(owner) if known is not None else None
-        if known is None or held is None or held.spent is not None:
+        if known is None or held is None:
             return None
-        return replace(known, leases=known.leases | {owner: replace(held, spent=spent(held.calls))})
+        # Whoever was taken for dead and lives knows of more than the ledger did then.
+        booked = max(held.spent or 0, spent(held.calls))
+        return replace(known, leases=known.leases | {owner: replace(held, spent=booked)})
 
     _change(store, run_id, settled)
 

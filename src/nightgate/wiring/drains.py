@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ from nightgate.steps.collecting import Collected, collect
 from nightgate.steps.reading import load_plan, manifest_of
 from nightgate.steps.stops import is_stopped
 from nightgate.wiring.rooms import Room, on_signals, room_of
-from nightgate.wiring.shares import Shares, shares_of
+from nightgate.wiring.shares import Shares, sharing
 from nightgate.wiring.telling import tell_claim, tell_let_go, tell_lost, tell_shard
 
 T = TypeVar("T")
@@ -103,29 +103,11 @@ async def drain(
             journal=room.shop.recorder.journal,
             committed=lambda: manifest_of(room.furniture.store, room.plan) is not None,
         )
-        async with _sharing(room) as shares:
+        async with sharing(room.furniture.hub, os.environ, request.drainers) as shares:
             with logs.about(run=run_id, suite=room.plan.suite, worker=owner), on_signals(room.stop):
                 return await _Drain(room, claims, owner, patience_s, shares).run()
     finally:
         await room.close()
-
-
-@contextlib.asynccontextmanager
-async def _sharing(room: Room) -> AsyncIterator[Shares | None]:
-    """Hold this worker's share of what its models may be driven to, where a server keeps that."""
-    furniture = room.furniture
-    shares = shares_of(furniture.hub, os.environ, furniture.request.drainers)
-    if shares is None:
-        yield None
-        return
-    keeping = asyncio.create_task(shares.keep())
-    try:
-        yield shares
-    finally:
-        keeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await keeping
-        await shares.close()
 
 
 def _committed(uri: str, run_id: str) -> bool:
@@ -171,6 +153,8 @@ class _Drain:
         self.room, self.claims, self.patience_s, self.shares = room, claims, patience_s, shares
         self.found = Drained(run_id=room.plan.run_id, owner=owner)
         self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.waiting: Taken | None = None
+        """A shard that is held until there is a share to play it with."""
         self._turn = asyncio.Lock()
         self._asked_at = time.monotonic()
         size = max((len(shard.trials) for shard in room.shards), default=1)
@@ -216,10 +200,16 @@ class _Drain:
     async def _fill(self) -> None:
         """Claim shards until the slots are filled or none is to be had."""
         if self.shares is not None and not self.shares.ready:
-            # Others hold all that the models may be driven to: what they leave is this worker's.
-            with contextlib.suppress(StoreError):
-                await self._claimed(self.claims.look)
+            # Others hold all that the models may be driven to. One shard is held meanwhile, so that
+            # everybody sees that this worker is there.
+            if not self.tasks and self.waiting is None:
+                with contextlib.suppress(StoreError):
+                    held = await self._claimed(self.claims.take)
+                    self.waiting = held
             return
+        if (waiting := self.waiting) is not None:
+            self.waiting = None
+            self._begin(waiting)
         while len(self.tasks) < self.most and self.room.stop.reason is None:
             try:
                 taken = await self._claimed(self.claims.take)
@@ -229,10 +219,13 @@ class _Drain:
                 return  # away; what is held goes on
             if taken is None:
                 return
-            self.found.taken_over += taken.before is not None
-            with logs.about(shard=taken.shard):
-                tell_claim(taken)
-                self.tasks[taken.shard] = asyncio.create_task(self._play(taken))
+            self._begin(taken)
+
+    def _begin(self, taken: Taken) -> None:
+        self.found.taken_over += taken.before is not None
+        with logs.about(shard=taken.shard):
+            tell_claim(taken)
+            self.tasks[taken.shard] = asyncio.create_task(self._play(taken))
 
     def _reap(self) -> None:
         for shard, task in list(self.tasks.items()):
@@ -315,8 +308,13 @@ class _Drain:
         for shard in lost:
             self.found.lost += 1
             tell_lost(shard)
+            if self.waiting is not None and self.waiting.shard == shard:
+                self.waiting = None
             if task := self.tasks.get(shard):
                 task.cancel()
+        budget = self.room.furniture.budget
+        if lost and isinstance(budget, LeasedBudget):
+            budget.forget()  # others were lent what this worker had leased
 
     async def _admitted(self, shard: int) -> bool:
         """Whether the shard is still this worker's; one that slept through its patience asks first."""

@@ -7,6 +7,7 @@ to stderr, where a log driver picks it up; ``otlp`` goes to a collector.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 from datetime import UTC, datetime
@@ -80,5 +81,6 @@ def _tell(why: str, run_id: str) -> None:
 
 
 def _write(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+    with contextlib.suppress(OSError, ValueError):  # stderr is full, closed, or a broken pipe
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()

@@ -69,8 +69,25 @@ def examine(store: Store, run_id: str | None = None) -> None:
     Raises:
         StoreError: If the store cannot be used.
     """
-    if isinstance(store, FolderStore):
-        refuse_unwritable(Path(store.root), "--store or NIGHTGATE_STORE")
+    root = Path(store.root) if isinstance(store, FolderStore) else None
+    there = root is None or root.exists()
+    try:
+        if root is not None:
+            refuse_unwritable(root, "--store or NIGHTGATE_STORE")
+        _put(store, run_id)
+    finally:
+        if root is not None and not there:
+            _leave_no_trace(root)
+
+
+def _leave_no_trace(root: Path) -> None:
+    """Remove a folder that was made for the look alone; what else lies in it stays."""
+    for folder in (root / "staging" / "doctor", root / "staging", root):
+        with contextlib.suppress(OSError):  # the store has removed it, or somebody else put something there
+            folder.rmdir()
+
+
+def _put(store: Store, run_id: str | None) -> None:
     name = secrets.token_hex(8)
     group = encode_group([])
     if run_id is not None:

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Protocol
 
@@ -112,18 +112,36 @@ class Shares:
     async def look(self) -> None:
         """Do what is due now; while the server is away, nothing."""
         with contextlib.suppress(PrefectApiError):
-            for part in self._parts:
+            for number, part in enumerate(self._parts):
                 await asyncio.to_thread(self._tend, part, self._hub.wanted(part.model))
+                if not part.slots:
+                    # All workers take in this order, and hold nothing behind what they miss: two that held
+                    # each what the other waits for would wait for ever.
+                    await self._let_go(self._parts[number + 1 :])
+                    break
         self._drive()
 
     async def close(self) -> None:
         """Give all of it back; what cannot be comes back by itself."""
-        for part in self._parts:
-            leases = [*part.held, *([part.extra] if part.extra else [])]
+        await self._let_go(self._parts)
+
+    async def _let_go(self, parts: Sequence[_Part]) -> None:
+        for part in parts:
+            now = self._now()
+            leases = [(lease, part.renewed_at) for lease in part.held]
+            leases += [(part.extra, part.extra_at)] if part.extra else []
             part.held, part.extra = [], None
-            for lease in leases:
+            for lease, since in leases:
                 with contextlib.suppress(PrefectApiError):
-                    await asyncio.to_thread(part.limit.give_back, lease)
+                    await asyncio.to_thread(self._return, part.limit, lease, now - since)
+
+    @staticmethod
+    def _return(limit: GlobalLimit, lease: Lease, age_s: float) -> None:
+        """Give a lease back; the slots of one that the server forgot are freed all the same."""
+        if limit.renew(lease):
+            limit.give_back(lease)
+        elif age_s < LEASE_S - LOOK_S:  # not because its time was over
+            limit.uncount(lease)
 
     def _tend(self, part: _Part, wanted: bool) -> None:
         now = self._now()
@@ -137,8 +155,9 @@ class Shares:
         elif part.extra is not None:
             if now - part.extra_at >= EXTRA_S:
                 # For a moment it is free: whoever waits takes it, else it is taken again at the next look.
-                lease, part.extra, part.extra_at = part.extra, None, now
-                part.limit.give_back(lease)
+                lease, since = part.extra, part.extra_at
+                part.extra, part.extra_at = None, now
+                self._return(part.limit, lease, now - since)
         elif wanted and now - part.extra_at >= LOOK_S * 2:
             part.extra = part.limit.take(part.limit.slots)
             part.extra_at = now
@@ -149,9 +168,9 @@ class Shares:
         young = now - part.renewed_at < LEASE_S - LOOK_S
         for lease in list(part.held):
             if not part.limit.renew(lease):
-                part.held.remove(lease)
                 if young:  # not because its time was over
                     part.limit.uncount(lease)
+                part.held.remove(lease)
         part.renewed_at = now
 
     def _drive(self) -> None:
@@ -165,6 +184,23 @@ def shares_of(hub: Driven, environ: Mapping[str, str], workers: int) -> Shares |
     """Where a Prefect server is named, its limits; None: the models keep their static parts."""
     url = environ.get("PREFECT_API_URL")
     return Shares(hub, PrefectApi(url, environ), workers) if url and workers else None
+
+
+@contextlib.asynccontextmanager
+async def sharing(hub: Driven, environ: Mapping[str, str], workers: int) -> AsyncIterator[Shares | None]:
+    """Hold a worker's share for the length of the block; None: as ``shares_of``."""
+    shares = shares_of(hub, environ, workers)
+    if shares is None:
+        yield None
+        return
+    keeping = asyncio.create_task(shares.keep())
+    try:
+        yield shares
+    finally:
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+        await shares.close()
 
 
 def _values(told: Drive) -> Iterator[tuple[str, float]]:

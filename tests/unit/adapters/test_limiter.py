@@ -235,3 +235,23 @@ async def test_any_order_of_events_ends_with_nothing_held() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
         assert limiter.in_flight == 0
         assert not limiter._queue
+
+
+def test_calls_that_wait_for_the_pace_want_more_and_those_in_a_pause_do_not() -> None:
+    """A larger share of the rate helps the first; nobody's share helps while the provider asked to wait."""
+
+    async def drill(per_minute: float | None, pause_s: float | None) -> bool:
+        now = asyncio.get_running_loop().time
+        limiter = Limiter(4, per_minute, now, adapts=False)
+        if pause_s is not None:
+            limiter.throttled(Slot(0.0), pause_s)
+        until = asyncio.Event()
+        until.set()
+        tasks = [asyncio.create_task(hold(limiter, until, [])) for _ in range(3)]
+        await asyncio.sleep(0.5)
+        wanted = limiter.wanted
+        await asyncio.gather(*tasks)
+        return wanted
+
+    assert in_virtual_time(drill(6.0, None))
+    assert not in_virtual_time(drill(None, 5.0))

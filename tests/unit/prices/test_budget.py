@@ -1,5 +1,6 @@
 """The cap: what is reserved never passes it, whatever the order and the threads."""
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -224,3 +225,45 @@ async def test_what_was_spent_elsewhere_is_the_lenders_to_know() -> None:
     await budget.admit(5)
 
     assert budget.reserve(5).nanousd == 5
+
+
+async def test_many_that_are_admitted_before_one_holds_are_all_leased_for() -> None:
+    """They waited for the first call's price together: one lease for all of them would stop the run."""
+    budget = LeasedBudget(1_000, Lender(1_000))
+    await asyncio.gather(*(budget.admit(10) for _ in range(24)))
+
+    assert [budget.reserve(10).nanousd for _ in range(24)] == [10] * 24
+    assert not budget.exhausted
+
+
+async def test_at_the_end_of_a_cap_one_call_gets_what_is_not_enough_for_all() -> None:
+    """What is left must not lie idle because several want more than that together."""
+    budget = LeasedBudget(100, Lender(15))
+    await asyncio.gather(*(budget.admit(10) for _ in range(4)))
+
+    assert budget.reserve(10).nanousd == 10
+
+
+async def test_a_call_that_is_admitted_and_not_made_holds_nothing() -> None:
+    """Its trial ended while it waited."""
+    lender = Lender(100)
+    budget = LeasedBudget(100, lender)
+    await budget.admit(8)
+    budget.withdraw(8)
+    await budget.admit(8)
+    budget.reserve(8)
+
+    assert sum(lender.asked) == 8
+
+
+async def test_a_worker_that_was_taken_for_dead_leases_anew() -> None:
+    """What it held was lent to others meanwhile."""
+    lender = Lender(100)
+    budget = LeasedBudget(100, lender)
+    await budget.admit(30)
+    budget.settle(budget.reserve(30), 10)
+    budget.forget()
+    await budget.admit(5)
+    budget.reserve(5)
+
+    assert sum(lender.asked) == 35

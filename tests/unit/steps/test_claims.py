@@ -177,27 +177,6 @@ def test_the_time_that_a_store_is_away_is_no_silence() -> None:
     assert other.take() is not None
 
 
-def test_whoever_only_looks_takes_nothing_and_counts_the_silence() -> None:
-    """A worker that may not play yet must not hold shards, and not begin to wait when it may."""
-    store, hours = InMemoryStore(), Hours()
-    taken(a_worker(store, "dead", shards=1))
-    other = a_worker(store, "other", shards=1, hours=hours)
-    saw = other.look()
-    hours.now += PATIENCE_S
-    assert (saw, other.look(), other.held) == (False, True, ())
-    assert other.take() is not None
-
-
-def test_whoever_only_looks_learns_that_all_is_done() -> None:
-    """Else a worker without a share would wait for ever."""
-    store = InMemoryStore()
-    first, other = a_worker(store, "first", shards=1), a_worker(store, "other", shards=1)
-    first.take()
-    first.end(0, done=True)
-    assert not other.look()
-    assert other.all_done()
-
-
 def test_a_claim_of_an_older_program_is_read() -> None:
     """It names no journal: such a holder is dead only by its silence."""
     known = json.loads(Claim(shard=0, owner="old", stage=Stage.HELD).to_json())

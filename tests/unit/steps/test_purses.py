@@ -138,3 +138,15 @@ def test_workers_together_never_pass_the_cap(
             purses.settle(store, RUN, owner, lambda calls: spent.get(calls.removesuffix("-"), 0))
             born += 1
         assert sum(spent.values()) <= cap
+
+
+def test_a_worker_that_was_taken_for_dead_books_the_rest() -> None:
+    """The ledger showed a part of it when somebody else settled; less than that is never booked."""
+    store = a_purse(cap=1_000)
+    lease(store, "a", 100)
+    booked = []
+    for spent in (30, 80, 50):
+        purses.settle(store, RUN, "a", lambda _, spent=spent: spent)  # type: ignore[misc]
+        booked.append(stored(store).leases["a"].spent)
+
+    assert booked == [30, 80, 80]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from nightgate.steps.claims import Claims
+import pytest
+
+from nightgate.steps.claims import Claims, reopen
 from nightgate.steps.rosters import Roster
 from nightgate.steps.standings import Watch
 from nightgate.testing import InMemoryStore
@@ -223,3 +225,19 @@ def test_a_stop_starts_nobody_and_ends_when_the_last_has_gone() -> None:
 
     assert during == ([], False)
     assert world.roster.over
+
+
+@pytest.mark.parametrize("why", ["budget", "cancelled"])
+def test_a_run_that_was_stopped_goes_on_with_new_workers(why: str) -> None:
+    """A resume with more money, or after Ctrl-C: what its shards say of the stop is over."""
+    world = World()
+    worker = world.worker("first")
+    for shard in worker.held:
+        worker.end(shard, done=False, why=why)
+    stopped = world.roster.look().stopped
+    reopen(world.store, RUN, range(world.shards))
+    again = world.parent(2)
+    again.look()
+
+    assert stopped == why
+    assert (again.over, len(again.due())) == (False, 2)

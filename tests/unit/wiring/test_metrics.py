@@ -82,3 +82,21 @@ def test_a_missing_exporter_is_found_before_anything_is_spent(
     with pytest.raises(InputError, match=r"nightgate\[otel\]"):
         asyncio.run(run_suite(SUPPORT, store=tmp_path))
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_stderr_that_takes_nothing_breaks_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its disk is full, or nobody reads the pipe any more: the gate and the alerts come after this."""
+
+    class Full:
+        def write(self, _: str) -> int:
+            raise OSError(28, "No space left on device")
+
+        def flush(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv(SETTING, "emf")
+    monkeypatch.setattr(sys, "stderr", Full())
+
+    assert (await run_suite(SUPPORT, store=tmp_path)).as_dict()["verdict"] == "pass"

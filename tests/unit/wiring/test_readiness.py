@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from nightgate.adapters.store.folder import FolderStore
 from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.errors import DamagedError, InputError, MissingError, StoreError
 from nightgate.recorder import next_epoch
 from nightgate.requests import RunRequest
 from nightgate.steps import spools
 from nightgate.steps.collecting import collect
-from nightgate.wiring.readiness import nothing_spent, refuse_unready
+from nightgate.wiring.readiness import examine, nothing_spent, refuse_unready
 
 
 def a_request(folder: Path) -> RunRequest:
@@ -67,3 +68,9 @@ def test_only_a_store_that_cannot_be_used_is_wrong_input(
 
     assert type(told.value) is becomes
     assert ("--spool elsewhere" in str(told.value)) is (becomes is InputError)
+
+
+def test_a_look_leaves_no_store_where_there_was_none(tmp_path: Path) -> None:
+    """What is refused afterwards stores nothing, not even an empty folder."""
+    examine(FolderStore(tmp_path / "new"))
+    assert list(tmp_path.iterdir()) == []

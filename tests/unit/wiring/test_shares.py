@@ -201,3 +201,26 @@ async def test_a_limit_below_one_is_one(api: LimitServer) -> None:
     shares, models = a_worker(api, rpm=0.5)
     await shares.look()
     assert models.share == Drive(None, 1, None)
+
+
+async def test_two_limits_of_one_slot_never_hold_two_workers_up(api: LimitServer) -> None:
+    """Each took one of them first: all take in one order, and hold nothing behind what they miss."""
+    told = {"openai:agent": Drive(in_flight=1), "openai:judge": Drive(in_flight=1)}
+    one, other = (Shares(Models(dict(told)), api, 2, monotonic=lambda: api.now) for _ in range(2))
+    for worker in (one, other, other, one):
+        await worker.look()
+    assert (one.ready, other.ready) == (True, False)
+    assert api.active(limit_name("openai:judge", "calls in flight")) == 1
+    await one.close()
+    await other.look()
+    assert other.ready
+
+
+async def test_extras_that_the_server_forgot_block_nobody(api: LimitServer) -> None:
+    """The server takes a lease back that it does not know, and frees nothing."""
+    shares, models = a_worker(api, in_flight=8)
+    models.waiting = True
+    await pass_time(api, 4 * LOOK_S, shares)
+    api.forget()
+    await shares.close()
+    assert api.active(CALLS) == 0
