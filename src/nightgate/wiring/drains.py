@@ -199,13 +199,7 @@ class _Drain:
 
     async def _fill(self) -> None:
         """Claim shards until the slots are filled or none is to be had."""
-        if self.shares is not None and not self.shares.ready:
-            # Others hold all that the models may be driven to. One shard is held meanwhile, so that
-            # everybody sees that this worker is there.
-            if not self.tasks and self.waiting is None:
-                with contextlib.suppress(StoreError):
-                    held = await self._claimed(self.claims.take)
-                    self.waiting = held
+        if self.shares is not None and not await self._has_share(self.shares):
             return
         if (waiting := self.waiting) is not None:
             self.waiting = None
@@ -220,6 +214,18 @@ class _Drain:
             if taken is None:
                 return
             self._begin(taken)
+
+    async def _has_share(self, shares: Shares) -> bool:
+        """Whether there is a share; asked for with a shard in hand, so that all see this worker waiting."""
+        if not self.tasks and self.waiting is None:
+            try:
+                self.waiting = held = await self._claimed(self.claims.take)
+            except DamagedError:
+                raise
+            except StoreError:
+                return False
+            shares.ask(wanted=held is not None)
+        return shares.ready
 
     def _begin(self, taken: Taken) -> None:
         self.found.taken_over += taken.before is not None

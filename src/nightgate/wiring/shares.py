@@ -86,6 +86,8 @@ class Shares:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._hub, self._now = hub, monotonic
+        self._asked = True
+        self._told = asyncio.Event()
         self._parts = [
             _Part(
                 model=model,
@@ -101,16 +103,28 @@ class Shares:
     @property
     def ready(self) -> bool:
         """Whether there is something of every limit: else a shard would be held and not played."""
-        return all(part.slots for part in self._parts)
+        return self._asked and all(part.slots for part in self._parts)
+
+    def ask(self, *, wanted: bool) -> None:
+        """Say whether there is anything to play: without, all of the share is for others."""
+        if wanted is not self._asked:
+            self._asked = wanted
+            self._told.set()
 
     async def keep(self) -> None:
         """Take, renew, give back, until cancelled."""
         while self._parts:
+            self._told.clear()
             await self.look()
-            await asyncio.sleep(LOOK_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._told.wait(), LOOK_S)
 
     async def look(self) -> None:
         """Do what is due now; while the server is away, nothing."""
+        if not self._asked:
+            await self._let_go(self._parts)
+            self._drive()
+            return
         with contextlib.suppress(PrefectApiError):
             for number, part in enumerate(self._parts):
                 await asyncio.to_thread(self._tend, part, self._hub.wanted(part.model))

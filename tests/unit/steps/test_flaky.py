@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -181,11 +182,20 @@ def ended_early(draw: st.DrawFn) -> tuple[str, int]:
     return word, draw(st.integers(min_value=0, max_value=10 - len(word)))
 
 
-def settled_after(word: str, *, unpaid: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The document and the pair in the book after one failure of three and these reruns."""
+@cache
+def quiet_nights() -> dict[str, bytes]:
+    """A store with eight nights in which all passed."""
     store = InMemoryStore()
     for night in range(8):
         flaky.settle(store, put_night(store, night, outcomes({"a": "ppp", "b": "ppp"})))
+    return {key: store.read(key) for key in store.find("")}
+
+
+def settled_after(word: str, *, unpaid: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The document and the pair in the book after one failure of three and these reruns."""
+    store = InMemoryStore()
+    for key, data in quiet_nights().items():
+        store.create(key, data)
     run_id = put_night(store, 8, outcomes({"a": "ppf", "b": "ppp"}))
     left_out = 10 - len(word) - unpaid
     again = {("a", "E"): Outcome(word.count("p"), word.count("f"), 10, curtailed=left_out, unpaid=unpaid)}

@@ -224,3 +224,17 @@ async def test_extras_that_the_server_forgot_block_nobody(api: LimitServer) -> N
     api.forget()
     await shares.close()
     assert api.active(CALLS) == 0
+
+
+async def test_a_worker_without_work_leaves_its_share_to_others(api: LimitServer) -> None:
+    """It may wait for hours for the last shard of somebody who waits for nothing but this share."""
+    (one, _), (other, its) = (a_worker(api, in_flight=1) for _ in range(2))
+    await one.look()
+    one.ask(wanted=False)
+    await one.look()
+    await other.look()
+    assert (one.ready, other.ready, its.share.in_flight) == (False, True, 1)
+    one.ask(wanted=True)
+    await other.close()
+    await one.look()
+    assert one.ready
