@@ -163,8 +163,10 @@ class Recorder:
 
     async def _flush_regularly(self) -> None:
         while True:
+            # Not ``wait_for``: it swallows a cancellation that comes in the same moment as the wake.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), GROUP_AGE_S if self.problem is None else _RETRY_S)
+                async with asyncio.timeout(GROUP_AGE_S if self.problem is None else _RETRY_S):
+                    await self._wake.wait()
             self._wake.clear()
             try:
                 await self._flush()

@@ -116,8 +116,10 @@ class Shares:
         while self._parts:
             self._told.clear()
             await self.look()
+            # Not ``wait_for``: it swallows a cancellation that comes in the same moment as the word.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._told.wait(), LOOK_S)
+                async with asyncio.timeout(LOOK_S):
+                    await self._told.wait()
 
     async def look(self) -> None:
         """Do what is due now; while the server is away, nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 import pytest
@@ -238,3 +239,17 @@ async def test_a_worker_without_work_leaves_its_share_to_others(api: LimitServer
     await other.close()
     await one.look()
     assert one.ready
+
+
+async def test_a_worker_that_says_its_last_word_and_goes_is_not_held_up(api: LimitServer) -> None:
+    """It finds nothing to play, and ends in the same moment."""
+    models = Models({MODEL: Drive(in_flight=1)})
+    shares = Shares(models, api, 1, monotonic=lambda: api.now)
+    keeping = asyncio.create_task(shares.keep())
+    while not shares.ready:  # noqa: ASYNC110 - a lease has no event
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.01)
+    shares.ask(wanted=False)
+    keeping.cancel()
+    done, _ = await asyncio.wait([keeping], timeout=5)
+    assert done
