@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -286,3 +287,15 @@ async def test_nothing_is_written_after_the_journal_is_closed(tmp_path: Path) ->
 
     with pytest.raises(OSError, match="closed"):
         recorder.write(a_cell())
+
+
+async def test_one_that_is_woken_and_closed_in_the_same_moment_ends(tmp_path: Path) -> None:
+    """The last record of a run may fill a group just as the run ends."""
+    async with Recorder(InMemoryStore(), "r", "w", 1, tmp_path) as recorder:
+        await asyncio.sleep(0.01)  # its loop waits now
+        flusher = recorder._flusher
+        recorder._wake.set()
+        assert flusher is not None
+        flusher.cancel()
+        done, _ = await asyncio.wait([flusher], timeout=5)
+        assert done
