@@ -88,6 +88,8 @@ class Shares:
         self._hub, self._now = hub, monotonic
         self._asked = True
         self._told = asyncio.Event()
+        self._over = False
+        self._looking = asyncio.Lock()
         self._parts = [
             _Part(
                 model=model,
@@ -112,8 +114,8 @@ class Shares:
             self._told.set()
 
     async def keep(self) -> None:
-        """Take, renew, give back, until cancelled."""
-        while self._parts:
+        """Take, renew, give back, until ``close``."""
+        while self._parts and not self._over:
             self._told.clear()
             await self.look()
             # Not ``wait_for``: it swallows a cancellation that comes in the same moment as the word.
@@ -123,7 +125,11 @@ class Shares:
 
     async def look(self) -> None:
         """Do what is due now; while the server is away, nothing."""
-        if not self._asked:
+        async with self._looking:
+            await self._look()
+
+    async def _look(self) -> None:
+        if self._over or not self._asked:
             await self._let_go(self._parts)
             self._drive()
             return
@@ -139,7 +145,10 @@ class Shares:
 
     async def close(self) -> None:
         """Give all of it back; what cannot be comes back by itself."""
-        await self._let_go(self._parts)
+        self._over = True
+        self._told.set()
+        async with self._looking:  # what is being taken at this moment is given back, too
+            await self._let_go(self._parts)
 
     async def _let_go(self, parts: Sequence[_Part]) -> None:
         for part in parts:
@@ -213,10 +222,9 @@ async def sharing(hub: Driven, environ: Mapping[str, str], workers: int) -> Asyn
     try:
         yield shares
     finally:
-        keeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await keeping
+        # Not cancelled: a lease that a thread is just taking would be nobody's, and held for a minute.
         await shares.close()
+        await keeping
 
 
 def _values(told: Drive) -> Iterator[tuple[str, float]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -250,6 +252,29 @@ async def test_a_worker_that_says_its_last_word_and_goes_is_not_held_up(api: Lim
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.01)
     shares.ask(wanted=False)
-    keeping.cancel()
+    await shares.close()
     done, _ = await asyncio.wait([keeping], timeout=5)
     assert done
+    assert api.active(CALLS) == 0
+
+
+async def test_what_is_taken_while_a_worker_goes_is_given_back(api: LimitServer) -> None:
+    """A thread is asking the server when the worker ends: the lease would be nobody's."""
+    asked, answer = threading.Event(), threading.Event()
+    plain = api.ask
+
+    def slowly(path: str, body: Any = None, *, method: str | None = None) -> Any:
+        if path.endswith("increment-with-lease"):
+            asked.set()
+            answer.wait(5)
+        return plain(path, body, method=method)
+
+    api.ask = slowly
+    shares, _ = a_worker(api, in_flight=2)
+    keeping = asyncio.create_task(shares.keep())
+    await asyncio.to_thread(asked.wait, 5)
+    closing = asyncio.create_task(shares.close())
+    await asyncio.sleep(0.01)
+    answer.set()
+    await asyncio.gather(closing, keeping)
+    assert api.active(CALLS) == 0
