@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from warm import Child, Warm
 
@@ -55,3 +58,14 @@ def start(
 ) -> Child:
     """Start one command, or a script with these arguments, for a test that does something to it meanwhile."""
     return _WARM.start([str(arg) for arg in args], cwd, environment(env), script)
+
+
+def wait_for_trials(store: Path, run_id: str, count: int) -> None:
+    """Until the journal holds so many finished trials."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        text = b"".join(p.read_bytes() for p in (store / "spool" / run_id).glob("*.jsonl"))
+        if text.count(b'{"kind":"trial"') >= count:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"no {count} trials within a minute")

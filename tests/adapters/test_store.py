@@ -16,7 +16,6 @@ import pytest
 
 from nightgate.adapters.store import open_store
 from nightgate.adapters.store.folder import FolderStore
-from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.adapters.store.s3 import S3Store
 from nightgate.errors import ConflictError, InputError, MissingError, StoreError
 from nightgate.ports import Store
@@ -27,16 +26,6 @@ BAD_KEYS = [
     *("", "/", "/etc/passwd", "../x", "a/../b", "a//b", "a/", ".x", "a/.x"),
     *("a\\b", "a b", "é", "a\0b", "x" * 950),
 ]
-
-
-@pytest.fixture(params=["memory", "folder", pytest.param("s3", marks=pytest.mark.server)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """An empty store of each kind."""
-    if request.param == "memory":
-        return InMemoryStore()
-    if request.param == "folder":
-        return open_store(str(tmp_path / "store"))
-    return open_store(request.getfixturevalue("s3_uri"))
 
 
 @pytest.fixture

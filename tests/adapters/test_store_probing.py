@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from nightgate.adapters.store import open_store
-from nightgate.adapters.store.memory import InMemoryStore
 from nightgate.adapters.store.probing import UnsafeStoreError, probe
 from nightgate.adapters.store.s3 import S3Store
 from nightgate.errors import StoreError
@@ -17,16 +14,6 @@ from s3_relay import Faults, s3_relay
 from servers import S3Server
 
 KEY = "staging/r/000000-look.jsonl.zst"
-
-
-@pytest.fixture(params=["memory", "folder", pytest.param("s3", marks=pytest.mark.server)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """An empty store of each kind."""
-    if request.param == "memory":
-        return InMemoryStore()
-    if request.param == "folder":
-        return open_store(str(tmp_path / "store"))
-    return open_store(request.getfixturevalue("s3_uri"))
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from shell import DRILLS, nightgate, start
+from shell import DRILLS, nightgate, start, wait_for_trials
 from warm import Child
 
 SUITE = DRILLS / "slow"
@@ -47,17 +46,6 @@ def rows(store: Path, table: str, run_id: str) -> list[dict[str, Any]]:
 def started(store: Path, run_id: str, *flags: str) -> Child:
     """A run in a process of its own, two trials at a time."""
     return start("run", SUITE, "--store", store, "--run-id", run_id, "--concurrency", "2", *flags)
-
-
-def wait_for_trials(store: Path, run_id: str, count: int) -> None:
-    """Until the journal holds so many finished trials."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        text = b"".join(p.read_bytes() for p in (store / "spool" / run_id).glob("*.jsonl"))
-        if text.count(b'{"kind":"trial"') >= count:
-            return
-        time.sleep(0.02)
-    pytest.fail(f"no {count} trials within a minute")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ faults; they begin with a staged group, not at a time.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 from disks import Disk, disk
 from s3_relay import Faults, s3_relay
 from servers import S3Server
-from shell import DRILLS, Ran, nightgate, start
+from shell import DRILLS, Ran, nightgate, start, wait_for_trials
 from warm import Child
 
 SUITE = DRILLS / "slow"
@@ -235,7 +234,7 @@ def test_a_disk_that_is_full_for_store_and_spool_loses_nothing(
     """A folder store has its spool beside it: then the journal is all there is."""
     store = small.path / "store"
     with started("run", SUITE, "--store", store, "--run-id", "drill", "--concurrency", "2") as process:
-        finished_trials(store, "drill", 4)
+        wait_for_trials(store, "drill", 4)
         small.fill()
         _, err = process.communicate(timeout=60)
 
@@ -258,14 +257,3 @@ def started(*args: str | Path) -> Iterator[Child]:
         yield process
     finally:
         process.forget()
-
-
-def finished_trials(store: Path, run_id: str, count: int) -> None:
-    """Wait until the journal holds so many finished trials."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        text = b"".join(path.read_bytes() for path in (store / "spool" / run_id).glob("*.jsonl"))
-        if text.count(b'{"kind":"trial"') >= count:
-            return
-        time.sleep(0.02)
-    pytest.fail(f"no {count} trials within a minute")

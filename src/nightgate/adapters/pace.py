@@ -69,8 +69,8 @@ class Pace:
         self._told = per_s
         if per_s <= 0:
             self._next_start = math.inf
-        elif math.isinf(self._next_start):
-            self._next_start = -math.inf
+        else:  # what waits was promised another rate
+            self._next_start = min(self._next_start, self._now() + 1 / self.per_s)
 
     def delay_s(self) -> float:
         """Seconds until the next call may start; 0 or less: now."""

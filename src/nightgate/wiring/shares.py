@@ -172,18 +172,17 @@ class Shares:
         now = self._now()
         if part.held and now - part.renewed_at >= RENEW_S:
             self._renew(part, now)
+        if part.extra is not None and now - part.extra_at >= EXTRA_S:
+            # For a moment it is free: whoever waits takes it, else it is taken again at the next look.
+            extra, since = part.extra, part.extra_at
+            part.extra, part.extra_at = None, now
+            self._return(part.limit, extra, now - since)
         if part.short:
             missing = part.equal - sum(lease.slots for lease in part.held)
             if lease := part.limit.take(missing):
                 part.renewed_at = now if not part.held else part.renewed_at
                 part.held.append(lease)
-        elif part.extra is not None:
-            if now - part.extra_at >= EXTRA_S:
-                # For a moment it is free: whoever waits takes it, else it is taken again at the next look.
-                lease, since = part.extra, part.extra_at
-                part.extra, part.extra_at = None, now
-                self._return(part.limit, lease, now - since)
-        elif wanted and now - part.extra_at >= LOOK_S * 2:
+        elif part.extra is None and wanted and now - part.extra_at >= LOOK_S * 2:
             part.extra = part.limit.take(part.limit.slots)
             part.extra_at = now
 

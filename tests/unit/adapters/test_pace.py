@@ -219,3 +219,14 @@ def test_the_rate_never_falls_under_its_floor(events: list[tuple[float, bool]]) 
             pace.throttled(hand[0])
         assert pace.per_s >= FLOOR_PER_S
         assert math.isfinite(pace.delay_s()) or pace.per_s == math.inf
+
+
+def test_who_waits_has_the_good_of_a_larger_share() -> None:
+    """A part of one start a minute grew to one a second: nobody waits for the rest of the minute."""
+    pace, hand = a_pace()
+    pace.drive(1 / 60)
+    pace.started()
+    hand[0] += 1.0
+    before = pace.delay_s()
+    pace.drive(1.0)
+    assert (before, pace.delay_s()) == (59.0, 1.0)

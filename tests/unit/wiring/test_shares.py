@@ -278,3 +278,19 @@ async def test_what_is_taken_while_a_worker_goes_is_given_back(api: LimitServer)
     answer.set()
     await asyncio.gather(closing, keeping)
     assert api.active(CALLS) == 0
+
+
+async def test_an_extra_goes_back_in_time_though_the_equal_part_is_missing(api: LimitServer) -> None:
+    """The equal part was lost, and others hold it: the extra is not renewed, and would be used unleased."""
+    shares, models = a_worker(api, in_flight=8)
+    models.waiting = True
+    await pass_time(api, 3 * LOOK_S, shares)
+    (part,) = shares._parts
+    assert part.extra is not None
+    part.limit.give_back(part.held.pop())
+    other, its = a_worker(api, in_flight=8)
+    await other.look()
+    await pass_time(api, LEASE_S, shares, other)
+    assert models.share.in_flight is not None
+    assert its.share.in_flight is not None
+    assert api.active(CALLS) == models.share.in_flight + its.share.in_flight
